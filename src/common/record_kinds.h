@@ -80,7 +80,7 @@ enum {
  * 12.3 have it. Measured with the libraries of 11.8, 12.4 and 13.0; trace/spool/cupti.c compares them with the headers.
  *
  * The group `sync` has no kind: SYNCHRONIZATION and CUDA_EVENT each make every launch 0.1 us longer (13.0), so the
- * agent records waits from their calls (record_events.c) unless the GPU is asked for the times of events. Switched on
+ * agent records waits from their calls (recorder.c) unless the GPU is asked for the times of events. Switched on
  * late (13.0), neither of the two reports all without the other.
  */
 /* clang-format off */

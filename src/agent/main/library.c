@@ -31,7 +31,6 @@
 #include "agent/spool/call_stacks.h"
 #include "agent/spool/chunk_pool.h"
 #include "agent/spool/process.h"
-#include "agent/spool/record_events.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_place.h"
 #include "agent/spool/stacks.h"

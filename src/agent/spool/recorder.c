@@ -1,16 +1,20 @@
 /*
- * Writes records that belong to no single API: notes for the user, switches of recording, records of plugins, and the
- * calls that each thread is in, which a crash needs.
+ * The subscribers that write records of the program's events; each function turns one kind of event into one record.
+ * First the records that belong to no API: notes for the user, switches of recording, records of plugins. CUDA: memory,
+ * contexts, streams, phases of compilation, waits, CUDA events, names of kernels, and graph nodes. NVTX: ranges and
+ * marks (in a small record if possible), names, and the records of its extensions. Once a CUDA event gets a name, its
+ * recordings are recorded, too.
  */
 #include "agent/spool/recorder.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/chunk_pool.h"
+#include "agent/spool/call_stacks.h"
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -101,125 +105,320 @@ void plugin_record_event(const struct plugin_event *event)
                        offsetof(struct spool_plugin_event, text), name, text_of(event->detail));
 }
 
-static struct {
-    struct spool_chunk *chunk; /* NULL if there is none */
-    uint64_t used;
-    struct spool_open_call *calls; /* array of CRASH_CHUNK_CALLS at the beginning of the chunk */
-} last;
+/* --- CUDA --- */
 
-/* The table entry of this thread's last call; usually the entry is still free for the next call. */
-struct last_call {
-    struct spool_open_call *call; /* NULL if this thread has no open call in the table */
-    uint32_t correlation;
-    uint32_t index;
-};
-static __thread struct last_call this_call;
+/* The spool uses the numbers of the public headers. */
+#define SAME(name, text) \
+    static_assert((int)SPOOL_MEMORY_##name == (int)GPUTRACE_MEMORY_##name, "kinds of memory: " #name);
+SPOOL_MEMORY_KINDS(SAME)
+#undef SAME
+#define SAME(name, text) static_assert((int)SPOOL_TRIGGER_##name == (int)GPUTRACE_TRIGGER_##name, "triggers: " #name);
+SPOOL_TRIGGERS(SAME)
+#undef SAME
+static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRACE_NO_STREAM, "none is the same none");
 
-int crash_chunk_open(void)
-{
-    if (last.chunk)
-        return 0;
-    struct spool_chunk *chunk = chunk_get(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
-    if (!chunk)
-        return -1;
-    struct spool_open_call *calls = (struct spool_open_call *)chunk_data(chunk);
-    for (unsigned i = 0; i < CRASH_CHUNK_CALLS; i++)
-        calls[i] = (struct spool_open_call){
-            .head = {.type = SPOOL_RECORD_OPEN_CALL, .flags = SPOOL_CALL_RETURNED, .bytes = sizeof(*calls)}};
-    last.used = CRASH_CHUNK_CALLS * sizeof(*calls);
-    __atomic_store_n(&chunk->used, last.used, __ATOMIC_RELEASE);
-    last.chunk = chunk;
-    __atomic_store_n(&last.calls, calls, __ATOMIC_RELEASE);
-    return 0;
-}
-
-/* --- open calls --- */
-
-static inline struct spool_open_call *claim_call(struct last_call *mine, struct spool_open_call *calls)
-{
-    for (unsigned tried = 0; tried < CRASH_CHUNK_CALLS; tried++) {
-        unsigned index = (mine->index + tried) % CRASH_CHUNK_CALLS;
-        uint16_t returned = SPOOL_CALL_RETURNED;
-        if (__atomic_compare_exchange_n(&calls[index].head.flags, &returned, (uint16_t)SPOOL_CALL_TAKEN, false,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-            mine->index = index;
-            return &calls[index];
-        }
+/* Defines record_KIND(), a callback that runs the statements below with the event as `event`. */
+#define HEAR(kind, ...)                                                        \
+    static void record_##kind(void *data, const struct gputrace_##kind *event) \
+    {                                                                          \
+        (void)data;                                                            \
+        __VA_ARGS__;                                                           \
     }
-    return NULL;
-}
 
-static inline void close_call(struct last_call *mine)
+/* The members that all memory records have in common. EVENT has the members `call` and `kind`. */
+#define MEMORY(event, what)                                                                                        \
+    .operation = SPOOL_MEMORY_##what, .kind = (uint16_t)(event)->kind, .stream = (event)->stream_id,               \
+    .device = (event)->call.device, .context = (event)->call.context_id, .correlation = (event)->call.correlation, \
+    .thread = (event)->call.thread, .result = (event)->call.result
+
+/* Records an allocation that succeeded or failed. The stack is recorded before this record begins, because a new stack
+ * is a record of its own. */
+#define ALLOCATION(kind, at)                                                                                \
+    HEAR(kind, uint32_t stack = call_stack_record(STACKS_ALLOC);                                            \
+         record_write(SPOOL_RECORD_MEMORY, memory, event->call.end, MEMORY(event, ALLOCATE), .address = at, \
+                      .size = event->bytes, .pool = event->pool, .stack = stack))
+ALLOCATION(memory_allocation, event->address)
+ALLOCATION(memory_allocation_failure, 0)
+HEAR(memory_deallocation,
+     record_write(SPOOL_RECORD_MEMORY, memory, event->call.end, MEMORY(event, RELEASE), .address = event->address))
+HEAR(pool_level, record_write(SPOOL_RECORD_POOL_LEVEL, pool_level, event->time, .pool = event->pool,
+                              .reserved = event->reserved, .used = event->used, .reserved_high = event->reserved_high,
+                              .used_high = event->used_high, .device = event->device))
+
+#define CONTEXT(kind, happened)                                                                          \
+    HEAR(kind, record_write(SPOOL_RECORD_CONTEXT, context, event->call.end, .head.flags = (happened),    \
+                            .handle = (uintptr_t)event->call.context, .context = event->call.context_id, \
+                            .device = event->call.device))
+CONTEXT(context_creation, SPOOL_CREATED)
+CONTEXT(context_deletion, SPOOL_DESTROYED)
+
+#define STREAM(kind, happened, ...)                                                                     \
+    HEAR(kind, if (event->call.result == 0)                                                             \
+                   record_write(SPOOL_RECORD_STREAM, stream, event->call.end, .head.flags = (happened), \
+                                .handle = (uintptr_t)event->stream, .context = event->call.context_id,  \
+                                .stream = event->stream_id, ##__VA_ARGS__))
+STREAM(stream_creation, SPOOL_CREATED, .stream_flags = event->flags, .priority = event->priority)
+STREAM(stream_deletion, SPOOL_DESTROYED)
+
+#define PHASE(kind, at, happened, ...)                                                                       \
+    HEAR(kind, record_write_text(SPOOL_RECORD_PHASE, phase, at, text_of(event->call.function),               \
+                                 .head.flags = (happened), .phase = event->phase, .trigger = event->trigger, \
+                                 .thread = event->call.thread, .correlation = event->call.correlation, ##__VA_ARGS__))
+PHASE(compilation_phase_start, event->call.start, SPOOL_PHASE_STARTED)
+PHASE(compilation_phase_end, event->call.end, SPOOL_PHASE_ENDED, .ending = event->ending, .result = event->call.result)
+
+HEAR(plugin_window, record_write(SPOOL_RECORD_PLUGIN_WINDOW, plugin_window, event->start, .end = event->end))
+
+/*
+ * --- synchronisation: which thread or stream waited for what ---
+ *
+ * CUPTI also records waits and CUDA events, but enabling either kind makes every launch slower. The calls that wait are
+ * rare and slow, so the recorder writes a record in their callbacks. Nothing is written while recording is off.
+ */
+
+/* Errors of GPU work, which a wait returns. After any other error the thread did not wait. */
+enum { FIRST_ERROR_OF_WORK = 700, LAST_ERROR_OF_WORK = 799 };
+
+static void write_wait(const struct gputrace_call *call, enum spool_sync_kind kind, const struct CUevent_st *event,
+                       uint32_t stream_id)
 {
-    if (mine->call)
-        __atomic_store_n(&mine->call->head.flags, (uint16_t)SPOOL_CALL_RETURNED, __ATOMIC_RELEASE);
-    mine->call = NULL;
+    bool waited = call->result == 0 || (call->result >= FIRST_ERROR_OF_WORK && call->result <= LAST_ERROR_OF_WORK);
+    if (waited && recorder_is_on())
+        record_write(SPOOL_RECORD_SYNC, sync, call->end, .head.flags = (uint16_t)kind, .start = call->start,
+                     .event = (uintptr_t)event, .context = call->context_id, .stream = stream_id,
+                     .correlation = call->correlation, .result = call->result);
 }
 
-/* Puts an open call into the table. Nested calls do not replace the outermost. A call whose end was not seen ends when
- * the next begins. */
-static inline void call_begins(struct last_call *mine, const struct gputrace_open_call *what)
+HEAR(event_synchronization, write_wait(&event->call, SPOOL_SYNC_EVENT, event->event, GPUTRACE_NO_STREAM))
+HEAR(stream_synchronization, write_wait(&event->call, SPOOL_SYNC_STREAM, NULL, event->stream_id))
+HEAR(device_synchronization, write_wait(&event->call, SPOOL_SYNC_CONTEXT, NULL, GPUTRACE_NO_STREAM))
+/* The call does not block, so an error of it is not an error of a wait. */
+HEAR(event_wait, if (event->call.result == 0 && !event->captured)
+                     write_wait(&event->call, SPOOL_SYNC_STREAM_WAIT_EVENT, event->event, event->stream_id))
+HEAR(event_record, if (event->call.result == 0 && !event->captured && recorder_is_on())
+                       record_write(SPOOL_RECORD_EVENT_RECORD, event_record, event->call.end,
+                                    .event = (uintptr_t)event->event, .context = event->call.context_id,
+                                    .stream = event->stream_id, .correlation = event->call.correlation))
+
+/* --- names of kernels, nodes of graphs --- */
+
+#define NAME(kind, type, time, ...) \
+    HEAR(kind, record_write_text(SPOOL_RECORD_##type, kind, time, event->text, __VA_ARGS__))
+NAME(pointer_name, POINTER_NAME, event->since, .pointer = (uintptr_t)event->pointer)
+NAME(launch_name, LAUNCH_NAME, clock_now(), .correlation = event->correlation)
+NAME(function_name, FUNCTION_NAME, clock_now(), .function = (uintptr_t)event->function)
+HEAR(graph_node, record_write(SPOOL_RECORD_GRAPH_NODE, graph_node, clock_now(), .node = event->node,
+                              .original = event->original, .function = (uintptr_t)event->function,
+                              .correlation = event->correlation, .capturer = event->capturer))
+HEAR(conditional_launch, record_write(SPOOL_RECORD_GRAPH_LAUNCH, graph_launch, event->start, .graph = event->graph,
+                                      .correlation = event->correlation))
+
+/* --- subscribing --- */
+
+#define SUBSCRIBE(kind) registry_##kind##_register(record_##kind, NULL)
+
+int record_cuda_subscribe_graph_nodes(void)
 {
-    struct spool_open_call *calls = __atomic_load_n(&last.calls, __ATOMIC_ACQUIRE);
-    if (mine->call && mine->correlation == what->correlation)
-        return;
-    close_call(mine);
-    if (!calls)
-        return;
-    if (mine->index == 0)
-        mine->index = what->thread; /* threads start their search at different entries */
-    struct spool_open_call *call = claim_call(mine, calls);
-    if (!call)
-        return;
-    call->head.time = what->start;
-    call->object = what->object;
-    call->what = what->what;
-    call->cbid = what->cbid;
-    call->correlation = what->correlation;
-    call->thread = what->thread;
-    mine->call = call;
-    mine->correlation = what->correlation;
-    __atomic_store_n(&call->head.flags, (uint16_t)SPOOL_CALL_OPEN, __ATOMIC_RELEASE);
+    return SUBSCRIBE(function_name) | SUBSCRIBE(graph_node) | SUBSCRIBE(conditional_launch);
 }
 
-static void call_changed(void *data, const struct gputrace_open_call *what)
+int record_cuda_subscribe(uint64_t trace_bits)
+{
+    int failed = SUBSCRIBE(pointer_name) | SUBSCRIBE(plugin_window);
+    if (trace_bits & TRACE_MEMORY)
+        failed |= SUBSCRIBE(memory_allocation) | SUBSCRIBE(memory_allocation_failure) | SUBSCRIBE(memory_deallocation) |
+                  SUBSCRIBE(pool_level);
+    if (trace_bits & (TRACE_STREAM | TRACE_MEMORY))
+        failed |= SUBSCRIBE(context_creation) | SUBSCRIBE(context_deletion);
+    if (trace_bits & TRACE_STREAM)
+        failed |= SUBSCRIBE(stream_creation) | SUBSCRIBE(stream_deletion);
+    if (trace_bits & TRACE_COMPILE)
+        failed |= SUBSCRIBE(compilation_phase_start) | SUBSCRIBE(compilation_phase_end);
+    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records waits: activity_kinds.c */
+        failed |= SUBSCRIBE(event_synchronization) | SUBSCRIBE(event_wait) | SUBSCRIBE(stream_synchronization) |
+                  SUBSCRIBE(device_synchronization) | SUBSCRIBE(event_record);
+    if (trace_bits & TRACE_KERNEL)
+        failed |= SUBSCRIBE(launch_name);
+    return failed;
+}
+
+/* --- NVTX --- */
+
+/* Writes the smaller record, which most events fit into. */
+static inline void record_plain(enum spool_nvtx_what what, uint64_t time, uint32_t domain, uint32_t string,
+                                struct gputrace_text message)
+{
+    struct writer *mine = writer_mine();
+    uint32_t length = string ? 0 : record_text_cut(message.length);
+    struct spool_nvtx_plain *record =
+        writer_begin_in(mine, SPOOL_RECORD_NVTX_PLAIN, sizeof(*record),
+                        spool_record_bytes(sizeof(*record), sizeof(record->text), length), time);
+    if (!record)
+        return;
+    record->head.flags = (uint16_t)what;
+    record->domain = domain;
+    record->string = string;
+    record->length = length;
+    if (length > 0)
+        record_put_text(record->text, message, length);
+    writer_commit_in(mine, &record->head);
+}
+
+void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
+{
+    if (recorder_is_on())
+        record_plain(what, clock_now(), domain, string, message);
+}
+
+static inline void record_event(enum spool_nvtx_what what, const struct gputrace_nvtx *event)
+{
+    if (!recorder_is_on())
+        return;
+    if (event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0) {
+        record_plain(what, event->call.end, event->domain, event->string, event->message);
+        return;
+    }
+    struct gputrace_text message = event->string ? (struct gputrace_text){0} : event->message;
+    record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, event->call.end, message, .head.flags = (uint16_t)what,
+                      .range = event->range, .payload = event->payload, .domain = event->domain,
+                      .category = event->category, .color = event->color, .color_type = event->color_type,
+                      .payload_type = event->payload_type, .string = event->string);
+}
+
+#define RECORD(kind, what)                                                   \
+    static void record_##kind(void *data, const struct gputrace_nvtx *event) \
+    {                                                                        \
+        (void)data;                                                          \
+        record_event((what), event);                                         \
+    }
+RECORD(push, SPOOL_NVTX_PUSH)
+RECORD(pop, SPOOL_NVTX_POP)
+RECORD(start, SPOOL_NVTX_START)
+RECORD(end, SPOOL_NVTX_END)
+RECORD(mark, SPOOL_NVTX_MARK)
+
+static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
 {
     (void)data;
-    struct last_call *mine = &this_call;
-    __asm__("" : "+r"(mine)); /* finds the thread's variable only once: compilers would repeat the call for it */
-    if (!what->returned)
-        call_begins(mine, what);
-    else if (mine->call && mine->correlation == what->correlation && mine->call->cbid == what->cbid)
-        close_call(mine);
+    if (recorder_is_on())
+        record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, sync->time, (struct gputrace_text){0},
+                          .head.flags = (uint16_t)sync->what, .range = sync->object);
 }
 
-int crash_chunk_subscribe(uint64_t trace_bits)
+/* --- recordings of CUDA events that have a name --- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct map handles;
+    bool subscribed; /* subscribed to recording and deletion of events */
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void recorded(void *data, const struct gputrace_event_record *event)
 {
-    return trace_bits & TRACE_SYNC ? registry_open_call_register(call_changed, NULL) : 0;
+    (void)data;
+    pthread_mutex_lock(&events.lock);
+    bool named = event->call.result == 0 && map_get(&events.handles, (uintptr_t)event->event);
+    pthread_mutex_unlock(&events.lock);
+    if (named && recorder_is_on())
+        record_write(SPOOL_RECORD_NVTX_RECORDED, nvtx_recorded, event->call.end, .event = (uintptr_t)event->event,
+                     .correlation = event->call.correlation);
 }
 
-/* --- a crashing thread --- */
-
-void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
+/* Forgets the event's name, because another event may get the same handle. */
+static void deleted(void *data, const struct gputrace_event_deletion *event)
 {
-    if (!last.chunk || last.used + bytes > chunk_space(last.chunk))
-        return NULL;
-    char *at = chunk_data(last.chunk) + last.used;
-    memset(at, 0, bytes);
-    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
-    return at;
+    (void)data;
+    pthread_mutex_lock(&events.lock);
+    map_remove(&events.handles, (uintptr_t)event->event);
+    pthread_mutex_unlock(&events.lock);
 }
 
-void crash_chunk_commit(const struct spool_record *record)
+static void follow_event(uint64_t handle)
 {
-    last.used += record->bytes;
-    __atomic_store_n(&last.chunk->used, last.used, __ATOMIC_RELEASE);
+    if (fork_unannounced())
+        return;
+    pthread_mutex_lock(&events.lock);
+    map_put(&events.handles, handle, NULL);
+    bool first = !events.subscribed;
+    events.subscribed = true;
+    pthread_mutex_unlock(&events.lock);
+    if (first &&
+        (registry_event_record_register(recorded, NULL) | registry_event_deletion_register(deleted, NULL)) != 0)
+        events.subscribed = false;
 }
 
-void crash_chunk_atfork_child(void)
+void record_nvtx_atfork_child(void)
 {
-    last.chunk = NULL;
-    last.calls = NULL;
-    last.used = 0;
-    this_call.call = NULL;
+    pthread_mutex_init(&events.lock, NULL);
+}
+
+/* --- names --- */
+
+/* Records a name. When the first CUDA event gets a name, also subscribes to the recording of events: the trace then
+ * shows which of CUPTI's records belong to that event. */
+static void record_name(void *data, const struct gputrace_nvtx_name *name)
+{
+    (void)data;
+    uint64_t now = clock_now();
+    switch (name->named) {
+    case NVTX_NAMED_DOMAIN:
+        record_write_text(SPOOL_RECORD_NVTX_DOMAIN, nvtx_domain, now, name->text, .domain = name->domain);
+        break;
+    case NVTX_NAMED_STRING:
+        record_write_text(SPOOL_RECORD_NVTX_STRING, nvtx_string, now, name->text, .domain = name->domain,
+                          .string = name->number);
+        break;
+    case NVTX_NAMED_CATEGORY:
+        record_write_text(SPOOL_RECORD_NVTX_CATEGORY, nvtx_category, now, name->text, .domain = name->domain,
+                          .category = name->number);
+        break;
+    case NVTX_NAMED_THREAD:
+        record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, now, name->text, .head.flags = SPOOL_THREAD_NAME_NVTX,
+                          .thread = name->number);
+        break;
+    case NVTX_NAMED_OBJECT:
+        if (name->what == SPOOL_NVTX_CUDA_EVENT)
+            follow_event(name->object);
+        record_write_text(SPOOL_RECORD_NVTX_NAME, nvtx_name, clock_now(), name->text, .object = name->object,
+                          .what = name->what, .stream = name->stream);
+        break;
+    case NVTX_NAMED_RESOURCE:
+        record_write_text(SPOOL_RECORD_NVTX_RESOURCE, nvtx_resource, now, name->text,
+                          .head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED,
+                          .resource = name->resource.number, .identifier = name->object, .type = name->resource.type,
+                          .domain = name->domain);
+        break;
+    case NVTX_NAMED_LEFT_OUT: recorder_note_unrecorded(SPOOL_SEEN_DOMAIN, name->text); break;
+    }
+}
+
+/* --- records of NVTX extensions --- */
+
+static_assert(SPOOL_NVTX_TEXT_MAX == WRITER_TEXT_MAX, "collectors know where a text is cut");
+
+/* The last members of each record of an extension. */
+struct tail {
+    uint32_t length;
+    char text[4];
+};
+#define TYPE(name, structure, holds) \
+    static_assert(offsetof(struct structure, length) == sizeof(struct structure) - sizeof(struct tail), #name);
+SPOOL_NVTX_EXTENSION_TYPES(TYPE)
+#undef TYPE
+
+static void record_extension(void *data, const struct gputrace_nvtx_extension *what)
+{
+    (void)data;
+    if (!what->always && !recorder_is_on())
+        return;
+    record_write_texts(what->type, what->flags, what->time, what->record, what->bytes,
+                       what->bytes - (uint32_t)sizeof(((struct tail *)0)->text), what->text, what->more);
+}
+
+int record_nvtx_subscribe(void)
+{
+    return registry_nvtx_push_register(record_push, NULL) | registry_nvtx_pop_register(record_pop, NULL) |
+           registry_nvtx_start_register(record_start, NULL) | registry_nvtx_end_register(record_end, NULL) |
+           registry_nvtx_mark_register(record_mark, NULL) | registry_nvtx_sync_register(record_sync, NULL) |
+           registry_nvtx_name_register(record_name, NULL) | registry_nvtx_extension_register(record_extension, NULL);
 }

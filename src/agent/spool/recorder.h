@@ -1,6 +1,6 @@
 /*
- * The recorder: subscribers that write events into the spool. record_events.c has the subscribers for CUDA and NVTX;
- * here are switching of recording, notes to the user, the records of plugins, and the chunk for a crash.
+ * The recorder: subscribers that write events of CUDA and NVTX into the spool, switching of recording, notes to the
+ * user, and the records of plugins.
  *
  * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them. NVTX
  * events and synchronisation are written only while recording is on. With TRACE_EVENT but without TRACE_SYNC no record
@@ -10,17 +10,13 @@
 #define GPUTRACE_AGENT_SPOOL_RECORDER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/chunk_pool.h"
 #include "agent/spool/writer.h"
 #include "common/settings.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
-#include "common/text.h"
 
 /* Turns recording on or off, as of TIME (CLOCK_REALTIME, ns), and writes REASON to the spool. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
@@ -63,28 +59,21 @@ struct plugin_event {
 };
 void plugin_record_event(const struct plugin_event *event);
 
-/*
- * The crash chunk: a chunk of the spool that is kept ready for a crashing thread, which cannot ask for one.
- *
- * It begins with a table of open driver calls, each a record that is reused for one call after another. The records of
- * the crashing thread follow.
- */
+/* --- CUDA --- */
 
-#define CRASH_CHUNK_CALLS 256u /* maximum of open calls in the table; more are left out */
-#define CRASH_CHUNK_BYTES (2 * RECORDS_CHUNK_BYTES)
+/* Subscribes to the CUDA events that TRACE_BITS ask for. Returns 0, or -1 if there is no memory. */
+int record_cuda_subscribe(uint64_t trace_bits);
+/* Subscribes to events of graph nodes, for traces with a record per node. Returns 0, or -1 if there is no memory. */
+int record_cuda_subscribe_graph_nodes(void);
 
-/* Gets the chunk, once for a spool. Returns 0, or -1 if the spool is full; then the other functions do nothing. */
-int crash_chunk_open(void);
+/* --- NVTX --- */
 
-/* Subscribes to open calls if TRACE_BITS ask for them. Returns 0, or -1 if there is no memory. */
-int crash_chunk_subscribe(uint64_t trace_bits);
+int record_nvtx_subscribe(void);
 
-/* Returns space for the chunk's next record, of TYPE and BYTES, with its head filled in and the rest zero, or NULL if
- * there is no space. crash_chunk_commit() makes the record visible. Async-signal-safe, for one thread at a time. */
-void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
-void crash_chunk_commit(const struct spool_record *record);
+/* Records an NVTX event that happens now and has only a message. The registry calls this as its shortcut. */
+void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message);
 
-/* In a forked child: forgets the chunk, which is the parent's. */
-void crash_chunk_atfork_child(void);
+/* In a forked child: resets the lock, which another thread may have held. */
+void record_nvtx_atfork_child(void);
 
 #endif

@@ -234,4 +234,28 @@ bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t ti
     record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
                        offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
 
+/*
+ * The crash chunk: a chunk of the spool that is kept ready for a crashing thread, which cannot ask for one.
+ *
+ * It begins with a table of open driver calls, each a record that is reused for one call after another. The records of
+ * the crashing thread follow.
+ */
+
+#define CRASH_CHUNK_CALLS 256u /* maximum of open calls in the table; more are left out */
+#define CRASH_CHUNK_BYTES (2 * RECORDS_CHUNK_BYTES)
+
+/* Gets the chunk, once for a spool. Returns 0, or -1 if the spool is full; then the other functions do nothing. */
+int crash_chunk_open(void);
+
+/* Subscribes to open calls if TRACE_BITS ask for them. Returns 0, or -1 if there is no memory. */
+int crash_chunk_subscribe(uint64_t trace_bits);
+
+/* Returns space for the chunk's next record, of TYPE and BYTES, with its head filled in and the rest zero, or NULL if
+ * there is no space. crash_chunk_commit() makes the record visible. Async-signal-safe, for one thread at a time. */
+void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
+void crash_chunk_commit(const struct spool_record *record);
+
+/* In a forked child: forgets the chunk, which is the parent's. */
+void crash_chunk_atfork_child(void);
+
 #endif

@@ -7,7 +7,6 @@
 #include "agent/dispatch/registry.h"
 #include "agent/main/plugins.h"
 #include "agent/ranges/device_ranges.h"
-#include "agent/spool/record_events.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
 #include "common/clock.h"

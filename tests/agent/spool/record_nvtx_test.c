@@ -1,6 +1,5 @@
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/record_events.h"
 #include "tests/agent/spool/test_spool.h"
 
 UNIT_FIXTURE(open_spool)

@@ -1,6 +1,5 @@
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/record_events.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"
 
