@@ -9,12 +9,12 @@
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 

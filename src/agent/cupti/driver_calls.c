@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "agent/cupti/cupti_library.h"
-#include "agent/dispatch/phases.h"
 #include "common/clock.h"
 #include "common/map.h"
 

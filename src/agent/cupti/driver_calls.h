@@ -57,6 +57,11 @@ enum callback_need {
     CALLBACKS_EVENT_WATCH = 16,   /* cuEventRecord: event_watch_begin() */
 };
 
+/* The kinds that phases publish. */
+#define PHASE_KINDS                                                                                            \
+    (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
+     REGISTRY_BIT(compilation_phase_end))
+
 struct driver_call {
     CUpti_CallbackId cbid;
     uint32_t needs; /* set of enum callback_need: the callback is on while one of them holds */
@@ -239,10 +244,5 @@ void lazy_loading_cancel(void);
 
 /* In a forked child: forgets all kernels, and resets the locks. */
 void lazy_loading_atfork_child(void);
-
-/* Returns the kind of a code image that the program passes to CUDA (calls_code.c), from its first bytes; NULL is
- * GPUTRACE_IMAGE_UNKNOWN. As for cuModuleLoadData(), the image has no length: text ends with a NUL, a binary is longer
- * than its magic number. No byte after the deciding one is read. */
-enum gputrace_image image_sort(const void *image);
 
 #endif

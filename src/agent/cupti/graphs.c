@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "agent/main/capture.h"
 #include "agent/main/crash_handler.h"

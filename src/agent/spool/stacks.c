@@ -16,8 +16,8 @@
 
 #include "agent/dispatch/registry.h"
 #include "agent/python/frames.h"
-#include "agent/spool/recorder.h"
 #include "agent/spool/unwind.h"
+#include "agent/spool/writer.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -310,10 +310,11 @@ static uint32_t number_for(const struct unwound *frames, const struct python_sta
 
 static void note_refused(const char *version)
 {
-    static const char words[] = "stacks have no functions of Python: the frames of version %s cannot be read";
-    const char *known = *version ? version : "(unknown)";
-    verbose(words, known);
-    recorder_note(SPOOL_NOTE_VERBOSE, words, known);
+    char words[160];
+    snprintf(words, sizeof(words), "stacks have no functions of Python: the frames of version %s cannot be read",
+             *version ? version : "(unknown)");
+    verbose("%s", words);
+    record_write_text(SPOOL_RECORD_NOTE, note, clock_now(), text_of(words), .head.flags = SPOOL_NOTE_VERBOSE);
 }
 
 static void begin_python(void)

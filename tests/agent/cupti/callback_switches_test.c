@@ -1,6 +1,6 @@
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
-#include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"
 

@@ -1,7 +1,7 @@
 #include <sys/mman.h>
 
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/hearing.h"
 #include "tests/unit.h"
 

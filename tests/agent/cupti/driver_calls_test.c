@@ -2,8 +2,8 @@
 
 #include <regex.h>
 
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/phases.h"
 #include "tests/unit.h"
 
 /* Functions that the tables shall have, by how their names begin: a function that a new toolkit brings is noticed. */

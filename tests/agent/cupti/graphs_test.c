@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/dispatch/phases.h"
+#include "agent/cupti/calls_code.h"
 
 static const CUstream stream = (CUstream)0x52;
 

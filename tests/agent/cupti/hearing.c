@@ -1,7 +1,7 @@
 #include "tests/agent/cupti/hearing.h"
 
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/phases.h"
 
 #define HEARD_MAX 16
 

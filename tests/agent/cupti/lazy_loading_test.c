@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "agent/cupti/calls_code.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/phases.h"
 #include "common/clock.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

@@ -6,17 +6,11 @@
  * number of open phases leaves zero, and compilation_end when it is back at zero. They publish under a lock, one event
  * after the other. No function does anything on a thread that is in a client's callback.
  */
-#ifndef GPUTRACE_AGENT_DISPATCH_PHASES_H
-#define GPUTRACE_AGENT_DISPATCH_PHASES_H
+#ifndef GPUTRACE_AGENT_CUPTI_CALLS_CODE_H
+#define GPUTRACE_AGENT_CUPTI_CALLS_CODE_H
 
 #include <gputrace/callbacks.h>
-
-#include "agent/dispatch/registry.h"
-
-/* The kinds that phases publish. */
-#define PHASE_KINDS                                                                                            \
-    (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
-     REGISTRY_BIT(compilation_phase_end))
+#include <stdbool.h>
 
 /* Begins a phase. If STREAM is NULL, the phase lasts as long as the current call of this thread; otherwise STREAM is
  * being captured, and a later call ends the phase. CALL has start, function, context and correlation. If BOUND, only
@@ -40,5 +34,10 @@ void phases_forget(void);
 
 /* In a forked child: discards the parent's phases. */
 void phases_atfork_child(void);
+
+/* Returns the kind of a code image that the program passes to CUDA, from its first bytes; NULL is
+ * GPUTRACE_IMAGE_UNKNOWN. As for cuModuleLoadData(), the image has no length: text ends with a NUL, a binary is longer
+ * than its magic number. No byte after the deciding one is read. */
+enum gputrace_image image_sort(const void *image);
 
 #endif

@@ -1,7 +1,8 @@
-#include "agent/dispatch/phases.h"
+#include "agent/cupti/calls_code.h"
 
 #include <pthread.h>
 
+#include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 
 /* What was heard, in order: "S1 s1 e1 E1" are a start of all, of phase 1, an end of phase 1, of all. */
