@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"
-#include "agent/spool/call_stacks.h"
+#include "agent/spool/stacks.h"
 #include "agent/spool/recorder.h"
 #include "common/clock.h"
 #include "common/map.h"

@@ -3,7 +3,6 @@
  * of memory pools, and looks for libraries that were loaded meanwhile. At exit it waits, up to a limit, for GPU work
  * whose times CUPTI has not delivered.
  */
-#include "agent/main/service.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,6 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/payload_copy.h"
 #include "common/clock.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -9,7 +9,6 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/payload_copy.h"
 #include "common/memory.h"
 
 /* --- counters --- */

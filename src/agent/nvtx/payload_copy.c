@@ -2,7 +2,6 @@
  * Copies the payloads of an NVTX event byte for byte into the spool, and follows their pointers by the registered
  * schemas to copy their targets. Memory is read only where that is possible, within limits on size and depth.
  */
-#include "agent/nvtx/payload_copy.h"
 
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"

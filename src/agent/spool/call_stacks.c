@@ -2,7 +2,6 @@
  * Records call stacks of launches, copies, waits and graph nodes, each in a record that ties the stack to the call's
  * correlation id.
  */
-#include "agent/spool/call_stacks.h"
 
 #include <pthread.h>
 #include <stdlib.h>

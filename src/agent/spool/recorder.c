@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/call_stacks.h"
+#include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"

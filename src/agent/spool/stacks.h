@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/settings.h"
+
 #define STACK_FRAMES_MAX 64  /* further frames, the outer ones, are left out */
 #define STACK_WORDS_MAX 128u /* maximum for a stack with Python functions */
 
@@ -35,5 +37,26 @@ uint32_t stacks_record_python(void);
 
 /* In a forked child: forgets the stacks, which are in the parent's spool. Numbers begin at 1 again. */
 void stacks_atfork_child(void);
+
+/*
+ * Stacks of calls (call_stacks.c): launches, waits and graph nodes have a record for each stack, which names the call or
+ * the node. An allocation has its stack in its own record.
+ */
+
+/* Sets what gets a stack. BITS are of enum stacks_bits. Among the launches of one kernel and grid by one thread, the
+ * first gets a stack, and then one of EVERY on average (0: STACKS_EVERY_DEFAULT). NODES: graph nodes get stacks, too,
+ * if launches do. Called once, before recording is first switched on. */
+void call_stacks_init(uint64_t bits, uint64_t every, bool nodes);
+
+/* From the next switch on, calls that get no whole stack get a stack of Python functions alone. Must not run at the
+ * same time as a switch. */
+void call_stacks_add_python(void);
+
+/* Records this thread's stack, whole or of Python functions alone as the settings say for WHAT. Returns its number, or
+ * 0 if no stack is wanted or none could be read. */
+uint32_t call_stack_record(enum stacks_bits what);
+
+/* Registers or removes the callbacks that take stacks, as recording goes on or off. Calls must not overlap. */
+void call_stacks_switch(bool on);
 
 #endif

@@ -8,7 +8,6 @@
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
-#include "agent/nvtx/payload_copy.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/payload.h"
 #include "tests/agent/nvtx/module.h"

@@ -1,6 +1,6 @@
 
 #include "agent/dispatch/registry.h"
-#include "agent/spool/call_stacks.h"
+#include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"
