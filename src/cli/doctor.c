@@ -359,7 +359,7 @@ static int take_cupti(void *settings, const char *value)
     struct doctor_options *options = settings;
     if (options_cupti(&options->cupti, value) != 0)
         return -1;
-    return elf_is(options->cupti)
+    return elf_facts_read(options->cupti).is_elf
                ? 0
                : error("--cupti: '%s' is not a shared library: name the file libcupti.so itself", value);
 }

@@ -172,7 +172,7 @@ static int inside(void *context)
     if (settings.trace & TRACE_NCCL)
         failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* does not replace another plugin */
     for (size_t i = 0; i < INJECTION_COUNT; i++)
-        if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
+        if (i != FOR_NVTX || !elf_facts_read(run->program).has_nvtx)
             failed |= setenv(injections[i], run->library, 1);
     if (*run->torch_library)
         failed |= preload_add(run->torch_library);

@@ -246,21 +246,21 @@ void run_empty_warn(const struct run_program *run, const struct convert_summary 
     const char *program = run->argv[0];
     bool empty = summary->processes == 0;
     const char *torch = run->torch ? ", and no process of Python (3.8 or newer) loaded PyTorch" : "";
+    struct elf_facts facts = elf_facts_read(run->path);
     char words[512];
     if (has_nested(run->directory))
         warning("'%s' started another gputrace: what that one ran is in its trace and not in this one", program);
-    else if (empty && program_is_static(run->path))
+    else if (empty && facts.is_static)
         warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
                 summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
     else if (empty && run->ranks && summary->losses.unrecorded == 0)
         warning("no process that used CUDA or NVTX was one of the ranks '%s' (--ranks)", run->ranks);
-    else if (empty && program_is_for_musl(run->path))
+    else if (empty && facts.is_for_musl)
         warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
                 program);
     else if (empty && summary->losses.unrecorded > 0)
         return;
-    else if (warn_of_starter(program, run->argv, empty) ||
-             (!empty && (summary->cuda || !program_has_kernels(run->path))))
+    else if (warn_of_starter(program, run->argv, empty) || (!empty && (summary->cuda || !facts.has_kernels)))
         return;
     else if (doctor_lacks_cuda(words, sizeof(words)))
         warning("%s, and '%s' %s%s%s: 'gputrace doctor' says what CUDA needs", words, program,

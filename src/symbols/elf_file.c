@@ -25,20 +25,6 @@ static void close_file(Elf *elf, int fd)
         close(fd);
 }
 
-static bool ask(const char *path, bool (*question)(Elf *elf))
-{
-    int fd;
-    Elf *elf = open_file(path, &fd);
-    bool yes = elf && (!question || question(elf));
-    close_file(elf, fd);
-    return yes;
-}
-
-bool elf_is(const char *path)
-{
-    return ask(path, NULL);
-}
-
 /* --- programs --- */
 
 /* Finds the path of the dynamic loader that the file asks for; it ends with a NUL. Returns 1; 0 if it asks for none; -1
@@ -61,56 +47,27 @@ static int find_loader(Elf *elf, const char **loader)
     return 0;
 }
 
-static bool is_static(Elf *elf)
+struct elf_facts elf_facts_read(const char *path)
 {
-    const char *loader;
-    return find_loader(elf, &loader) == 0;
-}
-
-bool program_is_static(const char *path)
-{
-    return ask(path, is_static);
-}
-
-static bool is_static_with_nvtx(Elf *elf)
-{
-    static const char variable[] = "NVTX_INJECTION64_PATH";
-    size_t size = 0;
-    const char *bytes = is_static(elf) ? elf_rawfile(elf, &size) : NULL;
-    return bytes && memmem(bytes, size, variable, strlen(variable));
-}
-
-bool program_is_static_with_nvtx(const char *path)
-{
-    return ask(path, is_static_with_nvtx);
-}
-
-static bool is_for_musl(Elf *elf)
-{
-    const char *loader;
-    return find_loader(elf, &loader) == 1 && strstr(loader, "/ld-musl-");
-}
-
-bool program_is_for_musl(const char *path)
-{
-    return ask(path, is_for_musl);
-}
-
-static bool has_kernels(Elf *elf)
-{
-    size_t names;
-    bool found = false, readable = elf_getshdrstrndx(elf, &names) == 0;
-    for (Elf_Scn *section = NULL; readable && !found && (section = elf_nextscn(elf, section));) {
+    int fd;
+    size_t names, size = 0;
+    const char *loader = NULL;
+    Elf *elf = open_file(path, &fd);
+    struct elf_facts facts = {.is_elf = elf != NULL};
+    int asks = elf ? find_loader(elf, &loader) : -1;
+    facts.is_static = asks == 0;
+    facts.is_for_musl = asks == 1 && strstr(loader, "/ld-musl-");
+    static const char variable[] = "NVTX_INJECTION64_PATH"; /* NVTX's header reads it */
+    const char *bytes = facts.is_static ? elf_rawfile(elf, &size) : NULL;
+    facts.has_nvtx = bytes && memmem(bytes, size, variable, strlen(variable));
+    bool readable = elf && elf_getshdrstrndx(elf, &names) == 0;
+    for (Elf_Scn *section = NULL; readable && !facts.has_kernels && (section = elf_nextscn(elf, section));) {
         GElf_Shdr head;
         const char *name = gelf_getshdr(section, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
-        found = name && strcmp(name, ".nv_fatbin") == 0; /* where nvcc puts them */
+        facts.has_kernels = name && strcmp(name, ".nv_fatbin") == 0; /* where nvcc puts code for GPUs */
     }
-    return found;
-}
-
-bool program_has_kernels(const char *path)
-{
-    return ask(path, has_kernels);
+    close_file(elf, fd);
+    return facts;
 }
 
 /* --- what a library exports --- */

@@ -10,20 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether PATH is an ELF file of 64 bits. */
-bool elf_is(const char *path);
+struct elf_facts {
+    bool is_elf;      /* an ELF file of 64 bits */
+    bool is_static;   /* an executable without a dynamic loader */
+    bool has_nvtx;    /* a static executable with NVTX's header: loading a library into it can crash it */
+    bool is_for_musl; /* for the C library musl: the agent, which is for glibc, cannot be loaded into it */
+    bool has_kernels; /* nvcc put code for GPUs into the file */
+};
 
-/* Whether the program is an executable without a dynamic loader. */
-bool program_is_static(const char *path);
-
-/* Whether the program is static and contains NVTX's header: loading a library into it can crash it. */
-bool program_is_static_with_nvtx(const char *path);
-
-/* Whether the program is for musl: the agent, which is for glibc, cannot be loaded into it. */
-bool program_is_for_musl(const char *path);
-
-/* Whether nvcc put code for GPUs into the file. */
-bool program_has_kernels(const char *path);
+/* Returns the facts of the file PATH, which are all false if it cannot be read. */
+struct elf_facts elf_facts_read(const char *path);
 
 /* Copies the text that the shared library PATH exports as the char array NAME into TEXT, without loading it. Returns
  * false if it exports no such text, or more than SPACE bytes. */
