@@ -2,7 +2,7 @@
  * Reads the symbols of a file and its debugging information with elfutils (libdwfl). If an interpreter has no symbol
  * for the function of Python's garbage collector, this function is found in the code.
  */
-#include "symbols/object.h"
+#include "symbols/symbols.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -18,6 +18,7 @@
 #include "common/memory.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "symbols/elf_file.h"
 
 /* --- functions by their symbols --- */
 
@@ -417,31 +418,13 @@ void object_close(struct object *object)
         dwfl_end(object->dwfl);
 }
 
-/* Finds the address that MODULE uses for the code at OFFSET in the file. Returns false if no code is there. */
-static bool find_address(Dwfl_Module *module, uint64_t offset, GElf_Addr *address)
-{
-    GElf_Addr bias;
-    size_t count;
-    Elf *elf = dwfl_module_getelf(module, &bias);
-    if (!elf || elf_getphdrnum(elf, &count) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr segment;
-        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
-            continue;
-        if (offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
-            *address = segment.p_vaddr + (offset - segment.p_offset) + bias;
-            return true;
-        }
-    }
-    return false;
-}
-
 static int find_place(struct object *object, struct names *names, uint64_t offset, struct stack_frame *place)
 {
-    GElf_Addr address;
-    if (!object->module || !find_address(object->module, offset, &address))
+    GElf_Addr bias, address;
+    Elf *elf = object->module ? dwfl_module_getelf(object->module, &bias) : NULL;
+    if (!elf || !elf_code_address(elf, offset, &address))
         return 0;
+    address += bias;
     if (!object->symbols_read && symbol_table_read(&object->symbols, object->module) < 0)
         return -1;
     object->symbols_read = true;

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/map.h"
-#include "symbols/object.h"
 #include "symbols/unwind.h"
 
 /* --- what was mapped --- */
@@ -96,11 +94,6 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
     return NULL;
 }
 
-void mappings_release(struct mappings *mappings)
-{
-    array_release(&mappings->items);
-}
-
 /* --- names of stacks --- */
 
 struct symbols {
@@ -137,7 +130,7 @@ void symbols_free(struct symbols *symbols)
         object_close(&symbols->objects.items[i]);
     array_release(&symbols->objects);
     interner_release(&symbols->files);
-    mappings_release(&symbols->mappings);
+    array_release(&symbols->mappings.items);
     names_release(&symbols->names);
     free(symbols);
 }
@@ -147,7 +140,7 @@ static int use_mappings(struct symbols *symbols, const struct mapping_text *maps
     uint64_t hash = hash_bytes(maps->text, maps->length);
     if (symbols->mappings_known && symbols->pid == maps->pid && symbols->mappings_hash == hash)
         return 0;
-    mappings_release(&symbols->mappings);
+    array_release(&symbols->mappings.items);
     symbols->mappings_known = true;
     symbols->pid = maps->pid;
     symbols->mappings_hash = hash;
@@ -213,9 +206,9 @@ static int map_code(struct code_map *code, struct unwinder *unwinder, const stru
     return 0;
 }
 
-/* Implements frame_namer's unwind() for x86-64. A file that was replaced after SINCE is not used (object_open()). */
-static size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const struct stack_snapshot *snapshot,
-                              uint64_t *addresses, size_t most)
+/* Implements frame_namer's unwind() for x86-64. A file that was replaced after `since` is not used (object_open()). */
+static size_t unwind_crash(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
+                           uint64_t *addresses, size_t most)
 {
     struct unwind_state state = {
         .ip = snapshot->registers[REGISTER_IP],
@@ -225,10 +218,13 @@ static size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, c
         .stack = (const uint8_t *)snapshot->bytes,
         .size = snapshot->length,
     };
+    struct symbols *symbols = data;
     struct code_map code = {0};
-    struct unwinder *unwinder = unwinder_new(since);
     size_t count = 0;
-    if (!unwinder || map_code(&code, unwinder, mappings) != 0) {
+    if (use_mappings(symbols, maps) < 0)
+        return 0;
+    struct unwinder *unwinder = unwinder_new(symbols->since);
+    if (!unwinder || map_code(&code, unwinder, &symbols->mappings) != 0) {
         error_no_memory("the stack of a crash");
     } else if (most > 0) {
         uint64_t nowhere = state.ip;
@@ -245,15 +241,6 @@ static size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, c
     code_map_release(&code);
     unwinder_free(unwinder);
     return count;
-}
-
-static size_t unwind_crash(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
-                           uint64_t *addresses, size_t most)
-{
-    struct symbols *symbols = data;
-    if (use_mappings(symbols, maps) < 0)
-        return 0;
-    return unwind_snapshot(symbols->since, &symbols->mappings, snapshot, addresses, most);
 }
 
 struct frame_namer symbols_namer(struct symbols *symbols)

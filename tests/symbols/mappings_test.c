@@ -14,7 +14,7 @@ UNIT_FIXTURE(begin)
 
 UNIT_FIXTURE(end)
 {
-    mappings_release(&mappings);
+    array_release(&mappings.items);
     names_release(&names);
     return 0;
 }

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "symbols/object.h"
+#include "symbols/symbols.h"
 
 /* A library that is like an interpreter: EXTRA is what strip(1) gets. */
 static const char source[] = "#include <stdint.h>\n"

@@ -2,7 +2,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "symbols/object.h"
+#include "symbols/symbols.h"
 
 /* In order of address, as symbol_table_read() leaves them. */
 static struct symbol symbols[] = {

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     const struct mapping *found = mappings_find(&mappings, address);
     FUZZ_HOLDS(!found || (found->start <= address && address < found->end));
-    mappings_release(&mappings);
+    array_release(&mappings.items);
     names_release(&names);
     free(text);
     return 0;
