@@ -30,8 +30,4 @@ static inline uint64_t clock_monotonic(void)
     return clock_read(CLOCK_MONOTONIC);
 }
 
-/* Returns how far CLOCK_MONOTONIC of this process is ahead of the host's, ns, because of a time namespace; 0 also if
- * this is unknown. CLOCK_REALTIME does not depend on the namespace. */
-int64_t time_namespace_offset(void);
-
 #endif

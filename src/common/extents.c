@@ -159,11 +159,6 @@ static int each_track(const struct extents *extents, const struct extents_span *
     return result;
 }
 
-static bool is_before(const struct extents_point *point, const struct extents_span *span)
-{
-    return point->line != span->line ? point->line < span->line : point->at < span->first;
-}
-
 static int make_ready(struct extents *extents)
 {
     if (join_points(extents) != 0 || file_vector_sort(&extents->spans, compare_spans) != 0)
@@ -184,7 +179,10 @@ int extents_each(struct extents *extents,
     size_t point = extents->points.count;
     for (size_t i = extents->spans.count; i-- > 0 && result == 0;) {
         struct extents_span span = extents->spans.items[i];
-        for (; point > 0 && result == 0 && !is_before(&extents->points.items[point - 1], &span); point--) {
+        for (; point > 0 && result == 0; point--) {
+            const struct extents_point *next = &extents->points.items[point - 1];
+            if (next->line != span.line ? next->line < span.line : next->at < span.first)
+                break;
             result = come_to(extents, point - 1);
             if (point % REST_ITEMS == 0)
                 extents_evict(extents);

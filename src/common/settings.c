@@ -1,7 +1,8 @@
 /*
  * Reads and exports the settings by the lists of common/settings.h, and finds this process's rank in the variables that
  * job starters set. Lists of ranks are walked anew for each question, because they are short. How many filters of
- * system calls (seccomp) a process has is in /proc/thread-self/status.
+ * system calls (seccomp) a process has is in /proc/thread-self/status, the offset of its time namespace in
+ * /proc/self/timens_offsets.
  */
 #include "common/settings.h"
 
@@ -12,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 
 static const struct settings defaults = {
@@ -210,4 +213,24 @@ int64_t seccomp_filters(void)
     int64_t mode = number_after(text, "\nSeccomp:", is_whole ? 0 : -1);
     errno = saved;
     return mode == 0 ? 0 : number_after(text, "\nSeccomp_filters:", -1);
+}
+
+/* --- time namespaces --- */
+
+int64_t time_namespace_offset(void)
+{
+    char text[256];
+    int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    char *at = strstr(text, "monotonic"); /* then seconds, which may be negative, and nanoseconds */
+    /* /proc shows the offsets of children. They are ours too, unless we made a namespace only for children. */
+    struct stat ours, children;
+    if (!at || stat("/proc/self/ns/time", &ours) != 0 || stat("/proc/self/ns/time_for_children", &children) != 0 ||
+        ours.st_dev != children.st_dev || ours.st_ino != children.st_ino)
+        return 0;
+    long long seconds = strtoll(at + strlen("monotonic"), &at, 10);
+    return (int64_t)(seconds * (long long)NS_PER_S + strtoll(at, NULL, 10));
 }

@@ -1,6 +1,6 @@
 /*
  * What both processes read from the environment: the settings that the launcher passes to the agent, and the rank in a
- * job of many processes.
+ * job of many processes; and from /proc: filters of system calls and the time namespace.
  *
  * The launcher writes every setting that has a value; the agent reads them at its first entry and never again. A value
  * that does not parse counts as absent.
@@ -116,5 +116,11 @@ bool rank_list_has(const char *list, int64_t rank);
  * there are any, and /proc may be missing). Filters are never removed, and children inherit them: if a process and its
  * descendant have equally many, these are the same filters. */
 int64_t seccomp_filters(void);
+
+/* --- time namespaces --- */
+
+/* Returns how far CLOCK_MONOTONIC of this process is ahead of the host's, ns, because of a time namespace; 0 also if
+ * this is unknown. CLOCK_REALTIME does not depend on the namespace. */
+int64_t time_namespace_offset(void);
 
 #endif

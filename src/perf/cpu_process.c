@@ -167,8 +167,8 @@ struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pi
         code_map_copy(&process->code, &from->code);
     identify(process);
     cpu_process_start_file(processes, process, time);
-    if (from && process->ours)
-        cpu_process_set_python(processes, process, python_process_forked(from->python, pid));
+    if (from && from->python && process->ours)
+        cpu_process_set_python(processes, process, python_process_new(&from->python->reader, pid));
     return process;
 }
 
@@ -260,60 +260,43 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
 
 /* --- ticks, flushes and the end --- */
 
-struct ticking {
-    struct cpu_processes *processes;
-    uint64_t now;
-};
-
 static int tick(void *context, uint64_t pid, uint64_t *value)
 {
-    const struct ticking *ticking = context;
+    struct cpu_processes *processes = context;
     struct cpu_process *process = (struct cpu_process *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
     (void)pid;
-    if (process->python && python_process_tick(process->python, ticking->now, ticking->processes->tick) != 0 &&
+    if (process->python && python_process_tick(process->python, processes->ticked, processes->tick) != 0 &&
         errno != ESRCH)
-        cpu_process_refuse_python(ticking->processes, process, errno);
+        cpu_process_refuse_python(processes, process, errno);
     return 0;
 }
 
 void cpu_processes_tick(struct cpu_processes *processes, uint64_t now)
 {
-    struct ticking ticking = {processes, now};
     if (processes->pythons == 0 || now - processes->ticked < processes->tick ||
         !cpu_is_recorded(processes, now, now + TICK))
         return;
     uint64_t began = clock_monotonic();
     processes->ticked = now;
-    map_each(&processes->processes, tick, &ticking);
+    map_each(&processes->processes, tick, processes);
     uint64_t least = TICK_PART * (clock_monotonic() - began);
     processes->tick = least < TICK ? TICK : least > TICK_MOST ? TICK_MOST : least;
 }
 
-int cpu_processes_wait(const struct cpu_processes *processes, int most)
-{
-    int between = processes->tick < (uint64_t)most * NS_PER_MS ? (int)(processes->tick / NS_PER_MS) : most;
-    return processes->pythons > 0 ? between : most;
-}
-
-struct flushing {
-    bool all;
-    uint64_t now;
-};
-
 static int flush(void *context, uint64_t pid, uint64_t *value)
 {
-    const struct flushing *flushing = context;
+    const uint64_t *now = context;
     struct cpu_process *process = (struct cpu_process *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
     (void)pid;
-    if (process->file.wanting != 0 && (flushing->all || flushing->now - process->file.wanting >= FLUSH_AFTER))
+    if (process->file.wanting != 0 && *now - process->file.wanting >= FLUSH_AFTER)
         cpu_file_flush(&process->file);
     return 0;
 }
 
-void cpu_processes_flush(struct cpu_processes *processes, bool all)
+void cpu_processes_flush(struct cpu_processes *processes)
 {
-    struct flushing flushing = {.all = all, .now = clock_monotonic()};
-    map_each(&processes->processes, flush, &flushing);
+    uint64_t now = clock_monotonic();
+    map_each(&processes->processes, flush, &now);
 }
 
 struct finishing {

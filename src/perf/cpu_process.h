@@ -153,11 +153,8 @@ uint32_t cpu_process_stack(struct cpu_processes *processes, struct cpu_process *
 
 /* Reads the Python stacks of all processes if the next tick is due at NOW, host's CLOCK_MONOTONIC. */
 void cpu_processes_tick(struct cpu_processes *processes, uint64_t now);
-/* Returns the ms that the next tick may wait, at most MOST. */
-int cpu_processes_wait(const struct cpu_processes *processes, int most);
-
-/* Flushes the files whose first appended record has waited for half a second, or with ALL all files. */
-void cpu_processes_flush(struct cpu_processes *processes, bool all);
+/* Flushes the files whose first appended record has waited for half a second. */
+void cpu_processes_flush(struct cpu_processes *processes);
 /* Ends all processes with the recording. Threads that are off their processor were off until TIME. */
 void cpu_processes_finish(struct cpu_processes *processes, uint64_t time);
 

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/memory.h"
 #include "common/spool_records.h"
 #include "perf/cpu_process.h"
 
@@ -62,7 +63,7 @@ static void add_line(struct cpu_process *process, uint64_t word, uint64_t time)
     line->written = true;
     char text[PYTHON_LINE_BYTES];
     struct spool_python_frame frame = {.head = {.type = SPOOL_RECORD_PYTHON_FRAME, .time = time},
-                                       .number = python_process_number(word),
+                                       .number = word & PYTHON_NUMBER_MASK,
                                        .line = line->line};
     frame.length = (uint32_t)python_process_text(process->python, line, text);
     cpu_file_add(&process->file, &frame.head, sizeof(frame), text, frame.length, sizeof(frame.text));
@@ -156,11 +157,10 @@ static void look_for_python(struct cpu_processes *processes, struct cpu_process 
                             const struct code_range *range)
 {
     struct python_reader reader;
-    if (!process->ours || process->python || !python_reader_is_named(path))
+    if (!process->ours || process->python)
         return;
-    errno = 0;
     if (python_reader_find(&reader, process->pid, path, range))
-        cpu_process_set_python(processes, process, python_process_new(&reader));
+        cpu_process_set_python(processes, process, python_process_new(&reader, process->pid));
     else if (errno == EPERM || errno == ENOSYS)
         cpu_process_refuse_python(processes, process, errno);
 }
@@ -204,20 +204,15 @@ static int forget_out(void *context, uint64_t tid, uint64_t *value)
     return 0;
 }
 
-static void set_name(char *name, const char *text)
-{
-    snprintf(name, NAME_BYTES, "%s", text);
-}
-
 static void take_name(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
                       const struct perf_record *record)
 {
     if (record->name.exec)
         take_exec(processes, process, record->time);
     if (record->tid == record->pid)
-        set_name(process->name, record->name.text);
+        snprintf(process->name, sizeof(process->name), "%s", record->name.text);
     thread->named = thread->named && !record->name.exec && strcmp(thread->name, record->name.text) == 0;
-    set_name(thread->name, record->name.text);
+    snprintf(thread->name, sizeof(thread->name), "%s", record->name.text);
 }
 
 static void take_fork(struct cpu_processes *processes, const struct perf_record *record)
@@ -303,15 +298,6 @@ void cpu_file_init(struct cpu_file *file, int directory)
     header->by_launcher = 1;
 }
 
-static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-    ssize_t written;
-    do
-        written = pwrite(fd, bytes, size, (off_t)offset);
-    while (written < 0 && errno == EINTR);
-    return written == (ssize_t)size;
-}
-
 /* Creates the file and returns its descriptor, or -1. Names are numbered, since a pid has a file for each program that
  * it ran. */
 static int make(struct cpu_file *file)
@@ -343,8 +329,8 @@ static bool append(struct cpu_file *file, int fd, const char *records, size_t si
     uint64_t at = header->formatted;
     static const uint8_t zeros[SPOOL_ALIGN];
     size_t rest = (size_t)(chunk.bytes - sizeof(chunk) - size);
-    if (!write_at(fd, &chunk, sizeof(chunk), at) || !write_at(fd, records, size, at + sizeof(chunk)) ||
-        (rest > 0 && !write_at(fd, zeros, rest, at + sizeof(chunk) + size)))
+    if (!file_write_at(fd, &chunk, sizeof(chunk), at) || !file_write_at(fd, records, size, at + sizeof(chunk)) ||
+        (rest > 0 && !file_write_at(fd, zeros, rest, at + sizeof(chunk) + size)))
         return false;
     file->sequence++;
     header->formatted += chunk.bytes;
@@ -358,7 +344,7 @@ void cpu_file_flush(struct cpu_file *file)
         return;
     int fd = *file->name ? openat(file->directory, file->name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) : make(file);
     bool whole = fd >= 0 && (size == 0 || append(file, fd, file->records.data, size)) &&
-                 write_at(fd, &file->header, sizeof(file->header), 0);
+                 file_write_at(fd, &file->header, sizeof(file->header), 0);
     if (!whole) {
         warning("what the processors did for process %u cannot be recorded any more: %s", file->header.pid,
                 strerror(errno));

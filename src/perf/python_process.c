@@ -12,7 +12,6 @@
 #include "common/spool_records.h"
 
 #define PYTHON_WORD (SPOOL_STACK_PYTHON << 48)
-#define NUMBER_MASK (((uint64_t)1 << 48) - 1)
 
 #define THREADS_MOST 256             /* then a new thread replaces the one not seen for longest */
 #define CODES_MOST ((size_t)1 << 17) /* new code beyond these is left out of stacks */
@@ -20,20 +19,14 @@
 #define WORDS_MOST ((size_t)4 << 20) /* of all stacks, 32 MiB; new stacks beyond these are dropped */
 #define NEAR_TICKS 2                 /* a tick counts for times up to so many intervals away */
 
-struct python_process *python_process_new(const struct python_reader *reader)
+struct python_process *python_process_new(const struct python_reader *reader, uint32_t pid)
 {
     struct python_process *process = calloc(1, sizeof(*process));
-    if (process)
-        process->reader = *reader;
+    if (!process)
+        return NULL;
+    process->reader = *reader;
+    process->reader.pid = pid;
     return process;
-}
-
-struct python_process *python_process_forked(const struct python_process *process, uint32_t pid)
-{
-    struct python_process *forked = process ? python_process_new(&process->reader) : NULL;
-    if (forked)
-        forked->reader.pid = pid;
-    return forked;
 }
 
 void python_process_free(struct python_process *process)
@@ -96,14 +89,6 @@ static uint64_t number_of_line(struct python_process *process, size_t code, uint
     return number ? *number : 0;
 }
 
-/* Whether CODE is a function of Python's import machinery that stacks leave out. They show only the machinery's
- * outermost function, _find_and_load(), as a sign of an import. */
-static bool is_import_machinery(const struct python_code *code)
-{
-    return strncmp(code->file, "<frozen importlib", strlen("<frozen importlib")) == 0 &&
-           strcmp(code->function, "_find_and_load") != 0;
-}
-
 /* Returns the word for CALL; 0 if stacks leave its function out or the function has not begun. */
 static uint64_t word_of(struct python_process *process, const struct python_call *call)
 {
@@ -115,22 +100,20 @@ static uint64_t word_of(struct python_process *process, const struct python_call
         return 0;
     if (is_new) {
         const struct python_code *known = &process->codes.items[code];
-        bool begun = python_call_has_begun(&process->reader, known, call);
-        uint32_t line = python_call_line(&process->reader, known, call);
-        *place = begun && !is_import_machinery(known) ? number_of_line(process, code, line) : 0;
+        uint32_t line;
+        bool shown = python_call_line(&process->reader, known, call, &line);
+        /* Of Python's import machinery only the outermost function is shown, as a sign of an import. */
+        if (strncmp(known->file, "<frozen importlib", strlen("<frozen importlib")) == 0)
+            shown = shown && strcmp(known->function, "_find_and_load") == 0;
+        *place = shown ? number_of_line(process, code, line) : 0;
     }
     return *place ? PYTHON_WORD | *place : 0;
 }
 
-uint64_t python_process_number(uint64_t word)
-{
-    return word & NUMBER_MASK;
-}
-
 struct python_line *python_process_line(const struct python_process *process, uint64_t word)
 {
-    uint64_t number = python_process_number(word);
-    bool is_line = (word & ~NUMBER_MASK) == PYTHON_WORD && number > 0 && number <= process->lines.count;
+    uint64_t number = word & PYTHON_NUMBER_MASK;
+    bool is_line = (word & ~PYTHON_NUMBER_MASK) == PYTHON_WORD && number > 0 && number <= process->lines.count;
     return is_line ? &process->lines.items[number - 1] : NULL;
 }
 

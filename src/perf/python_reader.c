@@ -2,7 +2,7 @@
  * Reads interpreter, thread states, frames and code objects with process_vm_readv(2) at the offsets of
  * common/python_layout.h. Each read is checked, since the process changes its memory meanwhile.
  */
-#include "perf/python_reader.h"
+#include "perf/python_process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,12 +51,6 @@ static uint32_t half_in(const struct object *object, uint64_t offset)
 
 /* --- the interpreter --- */
 
-bool python_reader_is_named(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython3", 10) == 0;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -85,7 +79,11 @@ bool python_reader_find(struct python_reader *reader, uint32_t pid, const char *
                                         [CODE] = {.name = "PyCode_Type"},
                                         [TEXT] = {.name = "PyUnicode_Type"}};
     uint64_t version, runtime[RUNTIME_WORDS];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    errno = 0;
     *reader = (struct python_reader){.pid = pid};
+    if (strncmp(name, "python", 6) != 0 && strncmp(name, "libpython3", 10) != 0)
+        return false;
     if (!exports_find(path, range->offset, range->start, exports, EXPORTS))
         return false;
     for (size_t i = 0; i < EXPORTS; i++)
@@ -166,11 +164,6 @@ static bool read_call(const struct python_reader *reader, uint64_t frame, struct
     return owner < PYTHON_OWNED_BY_C;
 }
 
-static bool is_same(const struct python_call *a, const struct python_call *b)
-{
-    return a->frame == b->frame && a->code == b->code && a->instruction == b->instruction;
-}
-
 #define SAME_ENOUGH 2 /* unchanged calls in a row after which all outer calls are taken as unchanged */
 
 void python_reader_calls(const struct python_reader *reader, uint64_t frame, struct python_calls *calls)
@@ -191,7 +184,8 @@ void python_reader_calls(const struct python_reader *reader, uint64_t frame, str
         if (place == before.count)
             continue;
         call->stays = before.items[place].code == call->code;
-        same = is_same(&before.items[place], call) ? same + 1 : 0;
+        bool unchanged = call->stays && before.items[place].instruction == call->instruction;
+        same = unchanged ? same + 1 : 0;
         for (known = place + 1; same == SAME_ENOUGH && known < before.count && calls->count < PYTHON_CALLS_MOST;
              known++) {
             calls->items[calls->count] = before.items[known];
@@ -268,24 +262,14 @@ void python_code_release(struct python_code *code)
     free(code->line_table);
 }
 
-static int64_t offset_of(const struct python_reader *reader, const struct python_code *code,
-                         const struct python_call *call)
-{
-    return (int64_t)(call->instruction - (code->address + reader->layout.code.bytecode));
-}
-
-bool python_call_has_begun(const struct python_reader *reader, const struct python_code *code,
-                           const struct python_call *call)
-{
-    return call->is_generator || offset_of(reader, code, call) >= 2 * (int64_t)code->traceable;
-}
-
-uint32_t python_call_line(const struct python_reader *reader, const struct python_code *code,
-                          const struct python_call *call)
+bool python_call_line(const struct python_reader *reader, const struct python_code *code,
+                      const struct python_call *call, uint32_t *line)
 {
     struct line_table table = {.kind = reader->layout.lines,
                                .bytes = code->line_table,
                                .length = code->line_table_bytes,
                                .first = (int)code->first_line};
-    return line_at(&table, offset_of(reader, code, call));
+    int64_t offset = (int64_t)(call->instruction - (code->address + reader->layout.code.bytecode));
+    *line = line_at(&table, offset);
+    return call->is_generator || offset >= 2 * (int64_t)code->traceable;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/settings.h"
 #include "common/threads.h"
 #include "perf/cpu_process.h"
 
@@ -313,10 +314,12 @@ static void take(void *context, const struct perf_record *record)
 /* Waits until a ring fills or its longest time between two reads is over. Ticks meanwhile. */
 static void wait_for_records(struct cpu_recorder *recorder)
 {
+    const struct cpu_processes *processes = &recorder->processes;
     int most = recorder->rings.wait_ms;
     uint64_t until = host_time(recorder) + (uint64_t)most * NS_PER_MS, now;
     do {
-        if (perf_rings_wait(&recorder->rings, cpu_processes_wait(&recorder->processes, most)))
+        bool ticks = processes->pythons > 0 && processes->tick < (uint64_t)most * NS_PER_MS;
+        if (perf_rings_wait(&recorder->rings, ticks ? (int)(processes->tick / NS_PER_MS) : most))
             return;
         now = host_time(recorder);
         cpu_processes_tick(&recorder->processes, now);
@@ -329,7 +332,7 @@ static void *run(void *context)
     prctl(PR_SET_NAME, "gputrace-cpu", 0, 0, 0);
     while (!__atomic_load_n(&recorder->stop, __ATOMIC_ACQUIRE)) {
         perf_rings_read(&recorder->rings, host_time(recorder) - SETTLED, take, recorder);
-        cpu_processes_flush(&recorder->processes, false);
+        cpu_processes_flush(&recorder->processes);
         wait_for_records(recorder);
     }
     perf_rings_read(&recorder->rings, UINT64_MAX, take, recorder);

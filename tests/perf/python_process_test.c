@@ -124,7 +124,7 @@ UNIT_FIXTURE(begin)
     states[1] = (struct state){.tid = TID + 1, .frame = &frames[2]};
     interpreter.threads = &states[0];
     runtime = &interpreter;
-    process = python_process_new(&reader);
+    process = python_process_new(&reader, reader.pid);
     return process ? 0 : -1;
 }
 
@@ -289,13 +289,12 @@ UNIT_TEST_WITH(a_process_that_has_ended_is_not_read_again, begin, end)
 UNIT_TEST_WITH(a_forked_process_is_read_by_its_own_number, begin, end)
 {
     tick(1000);
-    struct python_process *forked = python_process_forked(process, (uint32_t)getpid());
+    struct python_process *forked = python_process_new(&process->reader, (uint32_t)getpid());
     python_process_free(process);
     process = forked;
     assert_string_equal(stack_at(TID, 1000), "");
     tick(1010);
     assert_string_equal(stack_at(TID, 1010), "inner:10 outer:20");
-    assert_null(python_process_forked(NULL, 1));
 }
 
 UNIT_TEST_WITH(of_threads_that_come_and_go_the_last_are_known, begin, end)
