@@ -48,11 +48,11 @@ bool cupti_walk_next(struct cupti_walk *walk)
 
 /* --- decoders --- */
 
-/* The value of a field, or 0 when the record, of BYTES, ends before it. */
+/* Reads a field of a record of BYTES, or 0 if the record of an older CUPTI ends before the field. */
 #define FIELD(record, bytes, field) \
     (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
 
-/* What all work of a GPU has, in records of different types. */
+/* Copies the fields that all records of GPU work have, whatever the record's type is. */
 #define GPU_WORK(event, record)                         \
     do {                                                \
         (event)->start = (record)->start;               \
@@ -220,11 +220,12 @@ static_assert((int)EVENT_UNIFIED_HTOD == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_K
                   EVENT_NO_DEVICE == CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID,
               "the numbers are CUPTI's");
 
-/* The first of the devices that fight for the memory. */
+/* Returns the first of the devices that move the same memory back and forth. */
 static uint32_t first_device(const CUpti_ActivityUnifiedMemoryCounter3 *counter, uint32_t bytes)
 {
     if (bytes < sizeof(*counter))
-        return counter->srcId ? (uint32_t)__builtin_ctz(counter->srcId) : EVENT_NO_DEVICE; /* a mask as well */
+        return counter->srcId ? (uint32_t)__builtin_ctz(counter->srcId)
+                              : EVENT_NO_DEVICE; /* srcId is a mask of devices */
     for (uint32_t i = 0; i < sizeof(counter->processors) / sizeof(*counter->processors); i++)
         if (counter->processors[i])
             return 64 * i + (uint32_t)__builtin_ctzll(counter->processors[i]);
@@ -239,7 +240,7 @@ static void decode_unified_memory(struct event *event, const void *at, uint32_t 
     what = event->unified_memory.what;
     bool has_end =
         what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_THRASHING && what != EVENT_UNIFIED_REMOTE_MAP;
-    /* Of the host CUPTI says 0, as of the first GPU. */
+    /* CUPTI writes device 0 for the host too, so only this flag tells them apart. */
     bool throttles_host = what == EVENT_UNIFIED_THROTTLING && (counter->flags & CUPTI_ACTIVITY_FLAG_THROTTLING_IN_CPU);
     bool has_source = what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_HTOD && !throttles_host;
     bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOD || what == EVENT_UNIFIED_REMOTE_MAP;
@@ -324,8 +325,7 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
 }
 
 #if CUPTI_API_VERSION < 130000
-#error \
-    "CUPTI's headers are too old: gputrace is built with those of CUDA 13.0 or newer (it traces with CUPTI 11.8 or newer)"
+#error "CUPTI's headers are too old: gputrace needs those of CUDA 13.0 or newer, and traces with CUPTI 11.8 or newer"
 #endif
 
 #define SIZE(since, bytes, type) \
