@@ -18,7 +18,6 @@
 #include "analysis/engine/names.h"
 #include "trace/fields_receiver.h"
 #include "trace/meaning/sources.h"
-#include "trace/held_messages.h"
 #include "analysis/summary/findings_table.h"
 #include "analysis/summary/section_findings.h"
 #include "analysis/engine/section.h"

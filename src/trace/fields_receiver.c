@@ -60,16 +60,6 @@ void event_batches_release(struct event_batches *batches)
     pthread_mutex_destroy(&batches->lock);
 }
 
-/* Uses mmap(), because malloc() would keep the freed memory for the thread that made the batch. */
-static struct event_batch *make_batch(void)
-{
-    struct event_batch *batch = mmap(NULL, BATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (batch == MAP_FAILED)
-        return NULL;
-    buffer_init_memory(&batch->records);
-    return batch;
-}
-
 struct event_batch *event_batches_take(struct event_batches *batches)
 {
     pthread_mutex_lock(&batches->lock);
@@ -79,9 +69,13 @@ struct event_batch *event_batches_take(struct event_batches *batches)
         batches->free_count--;
     }
     pthread_mutex_unlock(&batches->lock);
-    batch = batch ?: make_batch();
-    if (!batch)
-        return NULL;
+    if (!batch) {
+        /* malloc() would keep the freed memory for the thread that made the batch. */
+        batch = mmap(NULL, BATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (batch == MAP_FAILED)
+            return NULL;
+        buffer_init_memory(&batch->records);
+    }
     batch->count = batch->used = batch->categories = 0;
     batch->begins_piece = false;
     batch->numbers.count = batch->records.length = 0;

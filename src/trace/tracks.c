@@ -249,12 +249,7 @@ int lanes_assign(struct lanes *lanes)
     return result == 0 ? 0 : error_no_memory("the order of rows");
 }
 
-uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end)
-{
-    return lanes_take_own(lanes, start, end, 0);
-}
-
-uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner)
+uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner)
 {
     struct lanes_span wanted = {.start = start, .end = end, .owner = owner};
     size_t low = COUNT_BEFORE(lanes->spans.count, i, outer_first(&lanes->spans.items[i], &wanted) < 0);
@@ -281,18 +276,6 @@ void tracks_release(struct tracks *tracks)
     }
     array_release(&tracks->items);
     map_release(&tracks->by_key);
-}
-
-void tracks_evict(const struct tracks *tracks)
-{
-    for (size_t i = 0; i < tracks->items.count; i++)
-        file_vector_evict(&tracks->items.items[i]->lanes.spans);
-}
-
-void rows_release(struct rows *rows)
-{
-    map_release(&rows->taken_pids);
-    map_release(&rows->taken_tids);
 }
 
 /* Greater numbers than CUDA's (8,191 devices, 65,535 contexts) occur only in damaged files; their rows may then mix. */

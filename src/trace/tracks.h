@@ -38,7 +38,7 @@
 
 enum lanes_rule {
     LANES_NEST,   /* slices of a lane do not overlap, or one lies within the other */
-    LANES_FOLLOW, /* slices of a lane do not overlap; only the owner of a slice calls lanes_take_own() for it */
+    LANES_FOLLOW, /* slices of a lane do not overlap; only the owner of a slice calls lanes_take() for it */
     LANES_OWN,    /* as LANES_NEST, but a slice and those within it have the same owner */
 };
 
@@ -94,8 +94,7 @@ int lanes_assign(struct lanes *lanes);
 
 /* Returns the lane of a collected slice, or 0 if it was not collected. Each of several equal slices gets a lane of one
  * of them. Several threads may call this at once for different owners, and for LANES_NEST in any case. */
-uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end);
-uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner);
+uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner);
 
 /* --- tracks --- */
 
@@ -161,9 +160,6 @@ struct rows {
 };
 
 void tracks_release(struct tracks *tracks);
-/* Moves the collected slices out of memory until they are used again. */
-void tracks_evict(const struct tracks *tracks);
-void rows_release(struct rows *rows);
 
 /* Returns a track, which is added if it is new; its address does not change. Sets *IS_NEW unless IS_NEW is NULL.
  * Returns NULL after error(). */
@@ -189,14 +185,14 @@ int tracks_number(struct tracks *tracks, struct rows *rows);
 /* Returns the row of a slice, after tracks_number(). */
 static inline struct row track_row(struct track *track, uint64_t start, uint64_t end)
 {
-    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take(&track->lanes, start, end);
+    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take(&track->lanes, start, end, 0);
     return (struct row){track->pid, track->tids[lane]};
 }
 
 /* Returns the row of a slice of lanes_collect_own(), after tracks_number(). */
 static inline struct row track_row_own(struct track *track, uint64_t start, uint64_t end, uint32_t owner)
 {
-    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take_own(&track->lanes, start, end, owner);
+    uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take(&track->lanes, start, end, owner);
     return (struct row){track->pid, track->tids[lane]};
 }
 

@@ -24,7 +24,7 @@ static void assert_lanes(enum lanes_rule rule, const struct span *spans, size_t 
     assert_int_equal(lanes.collecting, collects);
     assert_int_equal(lanes.count, wanted);
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end), spans[i].lane);
+        assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end, 0), spans[i].lane);
     lanes_release(&lanes);
 }
 
@@ -74,7 +74,7 @@ UNIT_TEST(test_equal_work_gets_a_lane_each_and_equal_calls_share_one)
     bool seen[3] = {false};
     place_all(&lanes, LANES_FOLLOW, equal, 3);
     for (size_t i = 0; i < 3; i++) {
-        uint32_t lane = lanes_take(&lanes, 10, 20);
+        uint32_t lane = lanes_take(&lanes, 10, 20, 0);
         assert_true(lane < 3 && !seen[lane]);
         seen[lane] = true;
     }
@@ -103,7 +103,7 @@ UNIT_TEST(test_random_slices_never_break_the_rule)
         }
         place_all(&lanes, rule, spans, COUNT);
         for (size_t i = 0; i < COUNT; i++)
-            spans[i].lane = lanes_take(&lanes, spans[i].start, spans[i].end);
+            spans[i].lane = lanes_take(&lanes, spans[i].start, spans[i].end, 0);
         for (size_t i = 0; i < COUNT; i++) {
             for (size_t k = 0; k < i; k++) {
                 const struct span *a = &spans[i], *b = &spans[k];
@@ -155,7 +155,7 @@ UNIT_TEST(test_a_slice_gets_the_first_lane_that_has_space)
             for (spans[i].lane = 0; !has_space(rule, spans, i, spans[i].lane);)
                 spans[i].lane++;
             count = spans[i].lane >= count ? spans[i].lane + 1 : count;
-            assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end), spans[i].lane);
+            assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end, 0), spans[i].lane);
         }
         assert_int_equal(lanes.count, count);
         lanes_release(&lanes);
@@ -246,7 +246,7 @@ UNIT_TEST(test_within_slices_lie_only_those_of_their_owner)
     assert_int_equal(lanes_assign(&lanes), 0);
     assert_int_equal(lanes.count, 3);
     for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
-        assert_int_equal(lanes_take_own(&lanes, spans[i].start, spans[i].end, spans[i].owner), spans[i].lane);
+        assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end, spans[i].owner), spans[i].lane);
     lanes_release(&lanes);
 }
 

@@ -30,7 +30,8 @@ UNIT_TEST(test_a_gpu_has_its_number_unless_it_is_taken)
     assert_int_equal(pid, TRACKS_GPU_PID + 1);
     assert_int_equal(rows_gpu_pid(&rows, 3, 0, &pid), 0);
     assert_int_equal(pid, TRACKS_GPU_PID + 3 * 1024);
-    rows_release(&rows);
+    map_release(&rows.taken_pids);
+    map_release(&rows.taken_tids);
 }
 
 UNIT_TEST(test_rows_have_the_numbers_of_the_system_and_others_beyond)
@@ -51,7 +52,8 @@ UNIT_TEST(test_rows_have_the_numbers_of_the_system_and_others_beyond)
     assert_int_equal(zero->tids[0], TRACKS_EXTRA_TID + 1);
     assert_int_equal(same->tids[0], TRACKS_EXTRA_TID + 2);
     tracks_release(&tracks);
-    rows_release(&rows);
+    map_release(&rows.taken_pids);
+    map_release(&rows.taken_tids);
 }
 
 UNIT_MAIN(NULL, NULL)

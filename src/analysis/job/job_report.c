@@ -24,7 +24,7 @@
 #include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/render/profile.h"
 #include "analysis/report.h"
-#include "trace/held_messages.h"
+#include "trace/meaning/sources.h"
 
 /* Traces that are read at once, each in bounded memory of its own. */
 #define AT_ONCE 4

@@ -16,7 +16,6 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/json/blocks.h"
-#include "trace/json/pairs.h"
 #include "trace/json/parse.h"
 #include "trace/json/rows.h"
 #include "trace/fields_receiver.h"

@@ -7,7 +7,7 @@
  * ends too early, its complete events are passed on with a warning; an object without any is an error.
  *
  * json_read_fields() skips flow events unread, except PyTorch's "fwdbwd", and passes on slices with separate begin and
- * end events as slices (pairs.h).
+ * end events as slices (rows.h).
  */
 #ifndef GPUTRACE_TRACE_JSON_READER_H
 #define GPUTRACE_TRACE_JSON_READER_H
@@ -18,8 +18,14 @@
 
 struct fields_receiver;
 struct interner;
+struct sink;
 
-/* Both functions leave out an element of the array that is not JSON or not an event, and continue at the next element
+/* Passes all events of a trace to SINK and finishes SINK (source.c). A sink that writes a file needs names of rows, ids
+ * of flows and metadata before the events: for such a sink the file is read twice, and must not be stdin. A warning
+ * counts the events that SINK has no form for. PATH, WORKERS and the result are those of the functions below. */
+int json_read(const char *path, struct sink *sink, unsigned workers);
+
+/* The functions below leave out an element of the array that is not JSON or not an event, and continue at the next element
  * that seems to be an event. One warning says how many elements were left out and why most of them were. If nothing is
  * left, that is an error. They return 0, or -1 after error(), which names the file, the line and byte, and what was
  * expected. PATH may be "-", stdin. WORKERS threads read ahead; 0: one for each processor. */

@@ -2,7 +2,6 @@
  * Reads a trace in JSON for a sink that writes a file. It is read twice: names of rows, ids of flows and metadata may
  * be anywhere in it, and the sink needs them first.
  */
-#include "trace/sources.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,7 +17,6 @@
 #include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/fields_receiver.h"
-#include "trace/json/pairs.h"
 #include "trace/json/rows.h"
 #include "trace/json/reader.h"
 #include "trace/sink.h"

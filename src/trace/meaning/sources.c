@@ -15,7 +15,7 @@
 #include "trace/gzip/gzip.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/pftrace/reader.h"
-#include "trace/sources.h"
+#include "trace/json/reader.h"
 #include "trace/spool/spool_directory.h"
 
 #define BEGIN_BYTES 16
@@ -124,17 +124,6 @@ uint64_t sources_unpacked_size(const char *path, uint64_t most)
     return is_gzip(path) && size > most / DEFLATE_MOST ? count_unpacked(path, size, most) : size;
 }
 
-static int read_spools(const char *path, struct sink *sink, const struct sources_options *options)
-{
-    const struct convert_options wanted = {
-        .spool_directory = path, .sink = sink, .output = path, .namer = options->namer, .workers = options->workers};
-    struct convert_summary summary;
-    if (convert_spool(&wanted, &summary) != 0)
-        return -1;
-    convert_plugins_release(&summary.plugins);
-    return 0;
-}
-
 /* Files that people give to a reader of traces by mistake. The first row that fits counts: by the end of the name, by
  * the bytes at OFFSET, and by a word in the first SEEN_BYTES. NULL fits everything. */
 static const struct foreign_file {
@@ -195,8 +184,18 @@ int sources_read(const char *path, struct sink *sink, const struct sources_optio
 {
     if (sources_check(path) != 0)
         return -1;
-    if (spool_directory_is(path))
-        return read_spools(path, sink, options);
+    if (spool_directory_is(path)) {
+        const struct convert_options wanted = {.spool_directory = path,
+                                               .sink = sink,
+                                               .output = path,
+                                               .namer = options->namer,
+                                               .workers = options->workers};
+        struct convert_summary summary;
+        if (convert_spool(&wanted, &summary) != 0)
+            return -1;
+        convert_plugins_release(&summary.plugins);
+        return 0;
+    }
     return sources_is_pftrace(path) ? pftrace_read(path, sink, options->workers)
                                     : json_read(path, sink, options->workers);
 }
@@ -258,4 +257,32 @@ int convert_part(const char *input, const char *path, const struct filter_option
         result = write_trace(input, path, cut, summary);
     cut_free(cut);
     return result;
+}
+
+/* --- messages of single threads --- */
+
+static _Thread_local struct buffer *held;
+static _Thread_local bool errors_only;
+
+/* The process's receiver of messages. */
+static bool receive_message(enum log_level level, const char *line, size_t length)
+{
+    bool dropped = errors_only && level > LOG_QUIET;
+    if (held && !dropped)
+        buffer_bytes(held, line, length);
+    return held || dropped;
+}
+
+void messages_hold(struct buffer *text)
+{
+    held = text;
+    log_set_receiver(receive_message);
+}
+
+bool messages_quiet(bool quiet)
+{
+    bool was = errors_only;
+    errors_only = quiet;
+    log_set_receiver(receive_message);
+    return was;
 }

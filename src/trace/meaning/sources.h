@@ -6,6 +6,7 @@
 
 #include "trace/meaning/base/conversion.h"
 
+struct buffer;
 struct fields_receiver;
 struct interner;
 
@@ -47,5 +48,15 @@ bool sources_is_pftrace(const char *path);
 bool sources_is_trace(const char *path);
 /* As sources_is_trace(), for a file that the user did not name: JSON must also have a key that traces have. */
 bool sources_seems_trace(const char *path);
+
+/*
+ * Messages (common/log.h) that a thread does not print at once: those of a trace that is read while other traces are
+ * read, and those of a first reading, which the second reading repeats.
+ */
+/* From now on appends the messages of this thread to TEXT, as lines. NULL: prints them. */
+void messages_hold(struct buffer *text);
+/* From now on drops all messages of this thread except errors, or, if QUIET is false, none. Returns the previous
+ * setting. */
+bool messages_quiet(bool quiet);
 
 #endif

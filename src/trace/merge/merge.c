@@ -13,8 +13,8 @@
 #include "common/threads.h"
 #include "trace/output.h"
 #include "trace/meaning/sources.h"
-#include "trace/merge/merge_metadata.h"
 #include "trace/merge/merge_numbers.h"
+#include "trace/merge/merge_processes.h"
 #include "trace/merge/merge_rename.h"
 #include "trace/sink.h"
 

@@ -18,7 +18,6 @@
 #include "common/memory.h"
 #include "trace/cut.h"
 #include "trace/json/text.h"
-#include "trace/merge/merge_metadata.h"
 #include "trace/merge/merge_processes.h"
 
 /* Limits, as readers hold all metadata in memory. */
@@ -207,16 +206,6 @@ static int merge_own_add(struct merge_own *own, const struct merge_trace *trace,
 
 /* --- the object --- */
 
-static void put_losses(const struct merge_own *own, struct json_out *json)
-{
-    json_key_object(json, "losses");
-    for (size_t i = 0; i < own->losses.count; i++) {
-        json_key_raw(json, own->losses.items[i].key, strlen(own->losses.items[i].key));
-        json_u64(json, own->losses.items[i].count);
-    }
-    json_end(json);
-}
-
 static void put_rank(const struct merge *merge, const struct merge_trace *trace, const struct merge_process *process,
                      struct json_out *json)
 {
@@ -289,7 +278,12 @@ static int merge_own_put(struct merge_own *own, struct buffer *out)
         if (member->text.failure)
             return error_no_memory("the trace's metadata");
         if (member->kind == LOSSES) {
-            put_losses(own, &json);
+            json_key_object(&json, "losses");
+            for (size_t k = 0; k < own->losses.count; k++) {
+                json_key_raw(&json, own->losses.items[k].key, strlen(own->losses.items[k].key));
+                json_u64(&json, own->losses.items[k].count);
+            }
+            json_end(&json);
         } else if (!member->differs || !of_all) {
             put_text(member, &json);
         }

@@ -155,18 +155,6 @@ static int see_gpu_rows(struct merge_trace *trace)
     return 0;
 }
 
-static int find_devices(struct merge *merge)
-{
-    struct map known = {0};
-    int result = 0;
-    for (size_t i = 0; i < merge->options->count && result == 0; i++) {
-        struct merge_trace *trace = &merge->traces[i];
-        result = see_gpu_rows(trace) ?: number_devices(merge, trace, &known);
-    }
-    map_release(&known);
-    return result;
-}
-
 /* --- pids --- */
 
 static int take_pid(struct map *taken, uint32_t wanted, uint32_t *next, uint32_t *pid)
@@ -303,7 +291,7 @@ static void warn_of_ranks(const struct merge *merge)
 
 int merge_number(struct merge *merge)
 {
-    struct map taken = {0};
+    struct map taken = {0}, known = {0};
     qsort(merge->traces, merge->options->count, sizeof(*merge->traces), by_rank);
     for (size_t i = 0; i < merge->options->count; i++)
         if (find_ranks(merge, &merge->traces[i]) != 0)
@@ -312,7 +300,10 @@ int merge_number(struct merge *merge)
     bool *seen = calloc(merge->hosts.count + 1, sizeof(*seen));
     for (size_t i = 0; i < merge->options->count && seen; i++)
         count_hosts(merge, &merge->traces[i], seen);
-    int result = seen ? find_devices(merge) : error_no_memory("hosts");
+    int result = seen ? 0 : error_no_memory("hosts");
+    for (size_t i = 0; i < merge->options->count && result == 0; i++)
+        result = see_gpu_rows(&merge->traces[i]) ?: number_devices(merge, &merge->traces[i], &known);
+    map_release(&known);
     result = result ?: number_processes(merge, &taken) ?: number_gpu_rows(merge, &taken);
     free(seen);
     map_release(&taken);

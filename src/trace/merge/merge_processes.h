@@ -40,4 +40,7 @@ void merge_stacks_release(struct merge_stacks *stacks);
 /* Returns the new number of the stack NUMBER, or 0 if it is unknown. */
 uint32_t merge_stacks_find(const struct merge_stack *numbers, size_t count, uint64_t number);
 
+/* Writes the joined metadata of all traces to SINK; merge_metadata.c. Returns 0, or -1 after error(). */
+int merge_write_metadata(struct merge *merge, struct sink *sink);
+
 #endif

@@ -221,7 +221,7 @@ enum {
     PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: the row's order, if it exceeds a rank's 32 bits */
     PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value if it exceeds int64 */
     PFTRACE_OWN_WHOLE = 9913,       /* TracePacket without other fields: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
-    PFTRACE_OWN_DERIVED = 9914,     /* ExtraComputeArg: computed from other arguments and the GPU (writer_gpus.c) */
+    PFTRACE_OWN_DERIVED = 9914,     /* ExtraComputeArg: computed from other arguments and the GPU (writer_args.c) */
     PFTRACE_OWN_SECTION = 9911,     /* TracePacket with at most compressed_packets: 1, a section begins */
 };
 

@@ -76,17 +76,6 @@ static int read_more(struct packets *packets, struct packets_run *run)
     return 0;
 }
 
-static int take_rest(struct packets *packets, struct packets_run *run)
-{
-    if (!reserve(&run->bytes, &run->capacity, packets->rest_size + RUN_MOST + 2 * READ_BYTES))
-        return -1;
-    if (packets->rest_size > 0)
-        memcpy(run->bytes, packets->rest, packets->rest_size);
-    run->size = packets->rest_size;
-    packets->rest_size = 0;
-    return 0;
-}
-
 /* Moves the bytes behind the first SIZE to `rest`, for the next run. */
 static int leave_rest(struct packets *packets, struct packets_run *run, size_t size)
 {
@@ -165,8 +154,12 @@ int packets_next_run(struct packets *packets, struct packets_run *run)
     run->announced = run->whole = false;
     run->begins = !packets->in_section;
     run->first = packets->offset == 0;
-    if (take_rest(packets, run) != 0)
+    if (!reserve(&run->bytes, &run->capacity, packets->rest_size + RUN_MOST + 2 * READ_BYTES))
         return error_no_memory("reading");
+    if (packets->rest_size > 0)
+        memcpy(run->bytes, packets->rest, packets->rest_size);
+    run->size = packets->rest_size;
+    packets->rest_size = 0;
     while (more > 0 && !find_end(packets, run, &passed))
         more = read_more(packets, run);
     if (run->end == PACKETS_ENDED && passed.bytes < run->size)

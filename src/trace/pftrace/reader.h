@@ -16,6 +16,13 @@
 
 #include "trace/pftrace/reader_events.h"
 
+struct sink;
+
+/* Passes all events of the .pftrace or .pftrace.gz PATH ("-": stdin) to SINK and finishes SINK (source.c). Several
+ * threads read sections at once if SINK is the analysis: WORKERS, or 0 for one for each processor. A warning counts the
+ * packets that are left out because gputrace does not write packets of their type. Returns 0, or -1 after error(). */
+int pftrace_read(const char *path, struct sink *sink, unsigned workers);
+
 /* Returns a new reader, or NULL after error(). STRINGS must outlive it. */
 struct pftrace_reader *pftrace_reader_new(struct interner *strings);
 void pftrace_close(struct pftrace_reader *reader);

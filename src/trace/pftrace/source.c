@@ -5,7 +5,6 @@
  * run before it and continues with that reader. For sinks that write files one thread passes all events in the file's
  * order.
  */
-#include "trace/sources.h"
 
 #include <errno.h>
 #include <inttypes.h>

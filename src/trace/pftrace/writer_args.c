@@ -1,6 +1,10 @@
 /*
  * Writes arguments. Integers in JSON text, from other traces, keep all digits that a 64-bit integer has; other numbers
  * become doubles, as readers of JSON have them. Arrays, objects and numbers beyond these stay JSON text.
+ *
+ * Figures that Perfetto's scripts and its view of compute kernels need besides a launch's arguments (total sizes, waves,
+ * how many blocks each resource of a multiprocessor allows) depend only on the launch's shape and the GPU. They are
+ * written once for each interned kernel, marked PFTRACE_OWN_DERIVED, and our reader drops them.
  */
 #include "trace/pftrace/writer_args.h"
 
@@ -302,4 +306,82 @@ void pftrace_put_args(struct pftrace_put *put, const struct args *args)
 {
     if (args)
         put_list(put, args->items, args->count);
+}
+
+/* --- figures of a launch --- */
+
+struct figures {
+    struct pftrace_sequence *sequence;
+    struct buffer *kernel;
+};
+
+static size_t begin_figure(const struct figures *out, const char *name)
+{
+    bool is_new;
+    size_t begun = protobuf_begin(out->kernel, PB_KERNEL_ARGS);
+    protobuf_put_u64(
+        out->kernel, PB_COMPUTE_ARG_NAME_IID,
+        pftrace_intern(out->sequence, PFTRACE_ARG_NAMES, PB_INTERNED_COMPUTE_ARG_NAMES, name, strlen(name), &is_new));
+    protobuf_put_u64(out->kernel, PFTRACE_OWN_DERIVED, 1);
+    return begun;
+}
+
+static void put_count(const struct figures *out, const char *name, uint64_t value)
+{
+    size_t begun = begin_figure(out, name);
+    protobuf_put_u64(out->kernel, PB_COMPUTE_ARG_UINT, value);
+    protobuf_end(out->kernel, begun);
+}
+
+static void put_real(const struct figures *out, const char *name, double value)
+{
+    size_t begun = begin_figure(out, name);
+    protobuf_put_double(out->kernel, PB_COMPUTE_ARG_DOUBLE, value);
+    protobuf_end(out->kernel, begun);
+}
+
+/* Writes how many blocks of THREADS threads each resource of a multiprocessor allows, and the waves of BLOCKS blocks,
+ * if all limits are known. */
+static void put_limits(const struct figures *out, const struct pftrace_gpu *gpu, const struct pftrace_launch *launch,
+                       uint32_t threads, uint64_t blocks)
+{
+    const struct multiprocessor *one = &gpu->multiprocessor;
+    uint32_t warps = (threads + one->warp_size - 1) / one->warp_size;
+    uint32_t held = multiprocessor_blocks(one, threads, launch->registers, launch->shared);
+    if (one->warps == 0 || one->registers == 0 || one->shared_bytes == 0 || held == 0)
+        return;
+    put_count(out, "occupancy_limit_blocks", one->blocks);
+    put_count(out, "occupancy_limit_warps", one->warps / warps);
+    put_count(out, "occupancy_limit_registers", multiprocessor_warps_by_registers(one, launch->registers) / warps);
+    put_count(out, "occupancy_limit_shared_mem", multiprocessor_blocks_by_shared(one, launch->shared));
+    put_real(out, "sm__maximum_warps_per_active_cycle_pct", 100.0 * held * warps / one->warps);
+    if (gpu->multiprocessors > 0)
+        put_real(out, "waves_per_multiprocessor", (double)blocks / gpu->multiprocessors / held);
+}
+
+static bool product(const uint32_t size[3], uint64_t *result)
+{
+    return !__builtin_mul_overflow((uint64_t)size[0] * size[1], (uint64_t)size[2], result);
+}
+
+void pftrace_put_figures(const struct pftrace_rows *rows, const struct pftrace_put *put, struct buffer *kernel)
+{
+    const struct pftrace_launch *launch = &put->launch;
+    const struct figures out = {put->sequence, kernel};
+    const struct pftrace_gpu *gpu = put->device < rows->gpus.count ? &rows->gpus.items[put->device] : NULL;
+    uint64_t threads, blocks, all;
+    if (!product(launch->block, &threads) || !product(launch->grid, &blocks) || threads == 0 ||
+        __builtin_mul_overflow(threads, blocks, &all))
+        return;
+    put_count(&out, "workgroup_size", threads);
+    put_count(&out, "grid_size", blocks);
+    put_count(&out, "thread_count", all);
+    if (launch->dynamic <= launch->shared && (launch->has_dynamic || launch->shared == 0)) {
+        put_count(&out, "shared_mem_static", launch->shared - launch->dynamic);
+        put_count(&out, "shared_mem_dynamic", launch->dynamic);
+    }
+    if (launch->shared_config > 0)
+        put_count(&out, "shared_mem_config_size", launch->shared_config);
+    if (gpu && gpu->multiprocessor.warp_size > 0 && threads <= UINT16_MAX)
+        put_limits(&out, gpu, launch, (uint32_t)threads, blocks);
 }

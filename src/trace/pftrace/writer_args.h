@@ -13,4 +13,7 @@ void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 /* Writes the argument "correlation", which pftrace_put_args() held back. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
+/* Appends figures that are computed from the launch's shape and the GPU to the interned KERNEL. */
+void pftrace_put_figures(const struct pftrace_rows *rows, const struct pftrace_put *put, struct buffer *kernel);
+
 #endif

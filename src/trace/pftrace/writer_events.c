@@ -15,7 +15,6 @@
 
 #include "common/protobuf.h"
 #include "trace/pftrace/writer_args.h"
-#include "trace/pftrace/writer_gpus.h"
 #include "trace/tracks.h"
 
 /* The length at which a section ends. Readers hold one or two sections per thread. Each section repeats its names, so

@@ -122,20 +122,6 @@ static int by_pid_and_image(const void *a, const void *b)
     return order != 0 ? order : left->ended - 1 < right->ended - 1 ? -1 : left->ended != right->ended;
 }
 
-/* Adds the entries of the file of ended processes. The last entry may be incomplete: it is left out. */
-static int add_entries(struct spool_directory *directory, const char *path, int fd)
-{
-    struct stat status;
-    struct ended_entry entry;
-    int result = 0;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        return 0;
-    uint64_t size = (uint64_t)status.st_size;
-    for (uint64_t at = 0; result == 0 && ended_entry_read(&entry, fd, at, size) == 0; at = entry.end)
-        result = add(directory, path, entry.head.name, at + 1);
-    return result;
-}
-
 static int add_ended(struct spool_directory *directory, const char *path)
 {
     if (asprintf(&directory->ended_path, "%s/" SPOOL_ENDED_FILE, path) < 0) {
@@ -145,7 +131,13 @@ static int add_ended(struct spool_directory *directory, const char *path)
     int fd = open(directory->ended_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return errno == ENOENT ? 0 : error("cannot open '%s': %m", directory->ended_path);
-    int result = add_entries(directory, path, fd);
+    /* The last entry may be incomplete: it is left out. */
+    struct stat status;
+    struct ended_entry entry;
+    int result = 0;
+    uint64_t size = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    for (uint64_t at = 0; result == 0 && ended_entry_read(&entry, fd, at, size) == 0; at = entry.end)
+        result = add(directory, path, entry.head.name, at + 1);
     close(fd);
     return result;
 }

@@ -67,11 +67,6 @@ void spool_part_evict(const struct spool_part *part)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-void spool_file_evict(const struct spool_file *file)
-{
-    spill_evict(&file->unpacked);
-}
-
 /* --- the agent's own records --- */
 
 /* Up to so many bytes are copied to one block of exactly that size, because a run may have many processes. */

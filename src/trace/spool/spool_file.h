@@ -68,9 +68,6 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
 /* Lets the kernel take the part's pages back; pointers into them stay valid. */
 void spool_part_evict(const struct spool_part *part);
 
-/* Evicts all parts. Other threads may be reading them. */
-void spool_file_evict(const struct spool_file *file);
-
 /*
  * Opens a spool. DIRECTORY is for the copy of the agent's own records, which lies in an unnamed file there, as large as
  * the records are unpacked; NULL: the copy lies in memory. DIRECTORY and FILE must stay in place while the file is

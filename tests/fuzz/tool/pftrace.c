@@ -9,7 +9,6 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/sources.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"

@@ -4,7 +4,7 @@
  */
 #include "tests/unit.h"
 
-#include "trace/json/pairs.h"
+#include "trace/json/rows.h"
 
 static char seen[4096];
 

@@ -7,7 +7,7 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/sources.h"
+#include "trace/pftrace/reader.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
 #include "trace/fields_receiver.h"

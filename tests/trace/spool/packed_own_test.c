@@ -68,7 +68,7 @@ UNIT_TEST_WITH(own_records_are_unpacked_when_the_spool_is_opened, set_up, tear_d
                 assert_true(is_own_chunk(&file.parts.items[i], i + 1));
                 spool_part_evict(&file.parts.items[i]);
             }
-            spool_file_evict(&file);
+            spill_evict(&file.unpacked);
         }
         spool_file_close(&file);
     }
@@ -88,7 +88,7 @@ UNIT_TEST_WITH(own_records_that_are_damaged_are_counted_and_left_out, set_up, te
     assert_int_equal(file.parts.items[0].size, 0);
     assert_int_equal(file.damaged, 1);
     assert_true(is_own_chunk(&file.parts.items[1], 2));
-    spool_file_evict(&file);
+    spill_evict(&file.unpacked);
     spool_file_close(&file);
 }
 

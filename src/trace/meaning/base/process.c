@@ -248,12 +248,6 @@ void session_note_read(struct session_note *session, const char *directory)
     free(path);
 }
 
-void session_note_release(struct session_note *session)
-{
-    cJSON_Delete(session->json);
-    session->json = NULL;
-}
-
 static const cJSON *option_of(const struct session_note *session, const char *name)
 {
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(session->json, "options");

@@ -219,7 +219,6 @@ struct session_note {
 };
 
 void session_note_read(struct session_note *session, const char *directory);
-void session_note_release(struct session_note *session);
 /* The value of an option of the run; NULL, or 0, if the note does not have it. */
 const char *session_note_text(const struct session_note *session, const char *option);
 uint64_t session_note_number(const struct session_note *session, const char *option);

@@ -257,19 +257,6 @@ static uint64_t placed(const struct clock_axis *clocks, uint64_t time, struct cl
     return time && stretch ? clock_axis_place(clocks, stretch, time) : time;
 }
 
-static void place_header(struct process *process)
-{
-    struct spool_header *header = &process->file.header;
-    struct clock_hint started = {(int64_t)header->started_monotonic, (int64_t)header->started_monotonic};
-    struct clock_hint after = {(int64_t)header->started_monotonic, INT64_MAX};
-    if (!process->clocks->stepped)
-        return;
-    if (header->clock_count > 0 && header->clock_count <= SPOOL_CLOCKS)
-        after.from = (int64_t)header->clocks[header->clock_count - 1].monotonic;
-    header->started = placed(process->clocks, header->started, started);
-    header->finished = placed(process->clocks, header->finished, after);
-}
-
 int find_clocks(struct conversion *conversion)
 {
     const struct process *first = NULL;
@@ -298,8 +285,17 @@ int find_clocks(struct conversion *conversion)
     }
     int64_t reference = first ? offset_at_start(&first->file.header) : 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
-        clock_axis_refer(conversion_process(conversion, i)->clocks, reference);
-        place_header(conversion_process(conversion, i));
+        struct process *process = conversion_process(conversion, i);
+        struct spool_header *header = &process->file.header;
+        struct clock_hint started = {(int64_t)header->started_monotonic, (int64_t)header->started_monotonic};
+        struct clock_hint after = {(int64_t)header->started_monotonic, INT64_MAX};
+        clock_axis_refer(process->clocks, reference);
+        if (!process->clocks->stepped)
+            continue;
+        if (header->clock_count > 0 && header->clock_count <= SPOOL_CLOCKS)
+            after.from = (int64_t)header->clocks[header->clock_count - 1].monotonic;
+        header->started = placed(process->clocks, header->started, started);
+        header->finished = placed(process->clocks, header->finished, after);
     }
     return 0;
 }

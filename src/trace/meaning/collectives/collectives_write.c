@@ -134,19 +134,14 @@ int collectives_join_tasks(struct process *process)
     return 0;
 }
 
-static bool has_nccl(const struct communication *collectives)
-{
-    for (size_t i = 0; i < collectives->domain_count; i++)
-        if (collectives->domains[i].domain == COLLECTIVE_NCCL)
-            return collectives->calls.count > 0;
-    return false;
-}
-
 bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE])
 {
     const struct communication *collectives = process->collectives;
     struct nvtx_text other = collectives->other_plugin;
-    if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->has_plugin || !has_nccl(collectives))
+    bool called = false;
+    for (size_t i = 0; i < collectives->domain_count; i++)
+        called |= collectives->domains[i].domain == COLLECTIVE_NCCL && collectives->calls.count > 0;
+    if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->has_plugin || !called)
         return false;
     if (other.text)
         snprintf(text, COLLECTIVES_NOTE,
@@ -229,16 +224,6 @@ static void add_word(struct args *args, enum arg_key key, const struct collectiv
         args_text(args, key, word.text, word.length);
 }
 
-static void add_task(struct args *args, const struct collective_task *task)
-{
-    add_word(args, ARG_ALGORITHM, task, COLLECTIVE_WORD_ALGORITHM);
-    add_word(args, ARG_PROTOCOL, task, COLLECTIVE_WORD_PROTOCOL);
-    if (task->record->channels != 0)
-        args_u64(args, ARG_CHANNELS, task->record->channels);
-    if (task->proxies != 0)
-        args_u64(args, ARG_PROXY_STEPS, task->steps);
-}
-
 /* Adds the arguments of call NUMBER. OPERATIONS: for a kernel, how many calls it does; for a call, 0. */
 static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
                      struct collective_args *space)
@@ -273,8 +258,15 @@ static void describe(struct args *args, const struct communication *collectives,
         struct nvtx_text name = collectives->reductions.items[call->reduction - 1];
         args_text(&space->args, ARG_REDUCTION, name.text, name.length);
     }
-    if (call->task != 0)
-        add_task(&space->args, &collectives->tasks.items[call->task - 1]);
+    if (call->task != 0) {
+        const struct collective_task *task = &collectives->tasks.items[call->task - 1];
+        add_word(&space->args, ARG_ALGORITHM, task, COLLECTIVE_WORD_ALGORITHM);
+        add_word(&space->args, ARG_PROTOCOL, task, COLLECTIVE_WORD_PROTOCOL);
+        if (task->record->channels != 0)
+            args_u64(&space->args, ARG_CHANNELS, task->record->channels);
+        if (task->proxies != 0)
+            args_u64(&space->args, ARG_PROXY_STEPS, task->steps);
+    }
     if (operations > 1)
         args_u64(&space->args, ARG_OPERATIONS, operations);
     /* Calls of one kernel are adjacent: a leader other than the call itself, or a follower, means several calls. */

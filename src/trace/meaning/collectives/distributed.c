@@ -4,6 +4,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 
 #define MEMBERS_MOST 1024 /* ranks of a group that are listed; larger groups are not */
@@ -227,6 +228,13 @@ void distributed_put_process(struct buffer *out, const struct process *process)
     buffer_char(out, '}');
 }
 
+static int is_nccl(void *nvtx, uint64_t domain, uint64_t *value)
+{
+    struct nvtx_text name = nvtx_domain_name(nvtx, (uint32_t)domain);
+    (void)value;
+    return name.text && name.length == strlen("NCCL") && memcmp(name.text, "NCCL", name.length) == 0;
+}
+
 struct distributed {
     int64_t rank, world_size;      /* -1: unknown */
     bool nccl;                     /* NCCL's NVTX was recorded */
@@ -242,7 +250,7 @@ static bool find_distributed(const struct conversion *conversion, struct distrib
         const struct process *process = conversion_process(conversion, i);
         const struct spool_header *header = &process->file.header;
         bool groups = has_groups(process);
-        found->nccl = found->nccl || nvtx_has_domain(process->nvtx, "NCCL");
+        found->nccl = found->nccl || map_each(&process->nvtx->domains, is_nccl, process->nvtx) != 0;
         found->several = found->several || (groups && found->process);
         found->process = groups ? process : found->process;
         if (header->rank == 0)

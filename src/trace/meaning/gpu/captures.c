@@ -116,14 +116,6 @@ static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track
     return nvtx->ranges.items[track->ranges.items[i]].start;
 }
 
-static struct name pushed_name(const struct process *process, uint32_t number)
-{
-    const struct nvtx_range *range = &process->nvtx->ranges.items[number];
-    struct args unused;
-    return range->kind == NVTX_RANGE ? nvtx_range_name(process->nvtx, range)
-                                     : describe_operator(&unused, process, number, false);
-}
-
 static void add_open_pushed(const struct process *process, const struct nvtx_track *track, uint64_t time,
                             struct open_names *names)
 {
@@ -132,7 +124,12 @@ static void add_open_pushed(const struct process *process, const struct nvtx_tra
     const struct nvtx_range *range;
     for (uint32_t next = begun > 0 ? track->ranges.items[begun - 1] + 1 : 0; next != 0; next = range->parent) {
         range = &nvtx->ranges.items[next - 1];
-        if (range->end >= time && !add_name(names, range->start, pushed_name(process, next - 1)))
+        if (range->end < time)
+            continue;
+        struct args unused;
+        struct name name = range->kind == NVTX_RANGE ? nvtx_range_name(nvtx, range)
+                                                     : describe_operator(&unused, process, next - 1, false);
+        if (!add_name(names, range->start, name))
             return;
     }
 }

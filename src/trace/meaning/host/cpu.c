@@ -5,12 +5,6 @@
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 
-void cpu_scopes_release(struct cpu_scopes *scopes)
-{
-    array_release(&scopes->images);
-    capture_intervals_release(&scopes->any);
-}
-
 /* --- when any process recorded --- */
 
 /* From TIME on, one more (by = 1) or one less (-1) process records. */

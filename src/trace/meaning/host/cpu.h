@@ -32,7 +32,6 @@ struct cpu_scopes {
     images;                       /* the agent's spools, sorted by key and start */
     struct capture_intervals any; /* when any process recorded */
 };
-void cpu_scopes_release(struct cpu_scopes *scopes);
 
 /* Sets the scopes, after all spools of the agent are indexed and before the launcher's files are. Returns 0, or -1
  * after error(). */

@@ -299,11 +299,6 @@ void graph_streams_release(struct graph_streams *streams)
     map_release(&streams->made);
 }
 
-int graph_streams_made(struct graph_streams *streams, uint32_t number)
-{
-    return map_put(&streams->made, number, NULL) ? 0 : error_no_memory("streams of graphs");
-}
-
 static int add_pair(struct graph_streams *streams, uint32_t graph, const struct track *track)
 {
     return map_put(&streams->pairs, (uint64_t)graph << 32 | track->index, NULL) ? 0

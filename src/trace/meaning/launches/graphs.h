@@ -160,9 +160,6 @@ struct graph_streams {
 
 void graph_streams_release(struct graph_streams *streams);
 
-/* Adds a stream that the program made. Returns 0, or -1 after error(). */
-int graph_streams_made(struct graph_streams *streams, uint32_t number);
-
 /* Adds a GPU operation on the stream of TRACK, which belongs to the part that FOUND is of: each thread scans a part
  * with structs of its own. Returns 0, or -1 after error(). */
 int graph_streams_index(struct graph_streams *found, struct track *track, const struct event *event);

@@ -167,12 +167,6 @@ int nvtx_push(struct nvtx *nvtx, struct nvtx_track *track, const struct event *e
                : error_no_memory("NVTX ranges");
 }
 
-static int push(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
-{
-    struct nvtx_track *track = nvtx_track_at(nvtx, capture_intervals, event, event->nvtx.domain);
-    return track ? nvtx_push(nvtx, track, event, NVTX_RANGE) : -1;
-}
-
 static uint64_t not_before(uint64_t time, uint64_t start)
 {
     return time < start ? start : time;
@@ -254,10 +248,13 @@ static int end(struct nvtx *nvtx, const struct event *event)
 
 int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
+    struct nvtx_track *track;
     if (event->type != EVENT_NVTX)
         return nvtx_index_name(nvtx, event);
     switch (event->nvtx.what) {
-    case SPOOL_NVTX_PUSH: return push(nvtx, capture_intervals, event);
+    case SPOOL_NVTX_PUSH:
+        track = nvtx_track_at(nvtx, capture_intervals, event, event->nvtx.domain);
+        return track ? nvtx_push(nvtx, track, event, NVTX_RANGE) : -1;
     case SPOOL_NVTX_POP: return pop(nvtx, capture_intervals, event);
     case SPOOL_NVTX_START: return start(nvtx, event);
     case SPOOL_NVTX_END: return end(nvtx, event);
@@ -387,22 +384,17 @@ uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_places *places, uin
     return track ? innermost(nvtx, track, place_of(places, (uint32_t)(track - nvtx->tracks.items) + 1), time) : 0;
 }
 
-static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
-                       uint64_t start, uint64_t end)
-{
-    uint32_t open = innermost(nvtx, track, place, start);
-    if (place->started < track->ranges.count && start_of(nvtx, track, place->started) < end)
-        return false;
-    return open == 0 || nvtx->ranges.items[open - 1].end == 0 || nvtx->ranges.items[open - 1].end >= end;
-}
-
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end)
 {
     const struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
     unsigned looked_at = 0;
     for (; track && looked_at < FITS_TRACKS; looked_at++, track = nvtx_next_track(nvtx, track)) {
         uint32_t number = (uint32_t)(track - nvtx->tracks.items) + 1;
-        if (!fits_track(nvtx, track, place_of(places, number), start, end))
+        struct nvtx_place *place = place_of(places, number);
+        uint32_t open = innermost(nvtx, track, place, start);
+        if (place->started < track->ranges.count && start_of(nvtx, track, place->started) < end)
+            return false;
+        if (open != 0 && nvtx->ranges.items[open - 1].end != 0 && nvtx->ranges.items[open - 1].end < end)
             return false;
     }
     return !track;
@@ -414,28 +406,24 @@ struct nesting {
     ARRAY(uint64_t) ends;
 };
 
-static int enter(struct nesting *nesting, const struct nvtx_range *range, bool *nests)
-{
-    while (nesting->ends.count > 0 && nesting->ends.items[nesting->ends.count - 1] <= range->start)
-        nesting->ends.count--;
-    *nests = range->start >= nesting->last &&
-             (nesting->ends.count == 0 || nesting->ends.items[nesting->ends.count - 1] >= range->end);
-    nesting->last = range->start;
-    return ADD(array_push, &nesting->ends, range->end) ? 0 : error_no_memory("NVTX ranges");
-}
-
 int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context)
 {
     ARRAY(struct nesting) threads = {0};
     struct map by_thread = {0};
     int result = 0;
-    for (size_t i = 0; i < nvtx->ranges.count && result == 0; i++) {
+    for (size_t i = 0; i < nvtx->ranges.count; i++) {
         const struct nvtx_range *range = &nvtx->ranges.items[i];
         struct nesting *nesting = PUT_ITEM(&threads, &by_thread, range->thread);
-        bool nests = true;
-        result = nesting ? enter(nesting, range, &nests) : error_no_memory("NVTX ranges");
-        if (!nests)
+        while (nesting && nesting->ends.count > 0 && nesting->ends.items[nesting->ends.count - 1] <= range->start)
+            nesting->ends.count--;
+        uint64_t outer = nesting && nesting->ends.count > 0 ? nesting->ends.items[nesting->ends.count - 1] : UINT64_MAX;
+        if (!nesting || !ADD(array_push, &nesting->ends, range->end)) {
+            result = error_no_memory("NVTX ranges");
+            break;
+        }
+        if (range->start < nesting->last || range->end > outer)
             unfit(context, range->thread);
+        nesting->last = range->start;
         if (i % EVICT_RANGES == 0)
             nvtx_evict(nvtx);
     }

@@ -22,14 +22,6 @@ static struct nvtx_text text_at(const struct nvtx *nvtx, const struct map *map, 
     return text ? *text : (struct nvtx_text){NULL, 0};
 }
 
-static int index_recorded(struct nvtx *nvtx, const struct event *event)
-{
-    struct nvtx_recorded recorded = {.event = event->nvtx_name.object,
-                                     .correlation = event->correlation,
-                                     .order = (uint32_t)nvtx->recorded_events.count};
-    return ADD(file_vector_push, &nvtx->recorded_events, recorded) ? 0 : error_no_memory("NVTX names");
-}
-
 /* The record of a resource's destruction may be read first. */
 static int index_resource(struct nvtx_resources *resources, const struct event *event)
 {
@@ -51,6 +43,7 @@ static int index_resource(struct nvtx_resources *resources, const struct event *
 int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t key = (uint64_t)event->nvtx_text.domain << 32 | event->nvtx_text.number;
+    struct nvtx_recorded recorded;
     switch (event->type) {
     case EVENT_NVTX_DOMAIN: return keep_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
     case EVENT_NVTX_STRING: return keep_text(nvtx, &nvtx->strings, key, event);
@@ -59,7 +52,11 @@ int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
         return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
                    ? 0
                    : keep_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
-    case EVENT_NVTX_RECORDED: return index_recorded(nvtx, event);
+    case EVENT_NVTX_RECORDED:
+        recorded = (struct nvtx_recorded){.event = event->nvtx_name.object,
+                                          .correlation = event->correlation,
+                                          .order = (uint32_t)nvtx->recorded_events.count};
+        return ADD(file_vector_push, &nvtx->recorded_events, recorded) ? 0 : error_no_memory("NVTX names");
     case EVENT_NVTX_RESOURCE: return index_resource(&nvtx->resources, event);
     default: return 0;
     }
@@ -82,25 +79,6 @@ struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event
 struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
 {
     return text_at(nvtx, &nvtx->domains, domain);
-}
-
-struct wanted_domain {
-    const struct nvtx *nvtx;
-    const char *name;
-};
-
-static int is_wanted_domain(void *context, uint64_t domain, uint64_t *value)
-{
-    const struct wanted_domain *wanted = context;
-    struct nvtx_text text = nvtx_domain_name(wanted->nvtx, (uint32_t)domain);
-    (void)value;
-    return text.text && text.length == strlen(wanted->name) && memcmp(text.text, wanted->name, text.length) == 0;
-}
-
-bool nvtx_has_domain(const struct nvtx *nvtx, const char *name)
-{
-    struct wanted_domain wanted = {nvtx, name};
-    return map_each(&nvtx->domains, is_wanted_domain, &wanted) != 0;
 }
 
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)

@@ -32,8 +32,6 @@ int nvtx_close_names(struct nvtx *nvtx);
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event);
 /* Returns the name of the domain, with text NULL if it has none. */
 struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain);
-/* Whether a domain of this name was recorded. */
-bool nvtx_has_domain(const struct nvtx *nvtx, const char *name);
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category);
 /* Returns the name of the CUDA event that the call of this correlation id recorded, with text NULL if it has none. */
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);

@@ -165,11 +165,6 @@ int projections_add(struct projections *projections, struct projections_found *f
     return result == 0 ? 0 : error_no_memory("NVTX ranges on the GPU");
 }
 
-void projections_found_release(struct projections_found *found)
-{
-    array_release(&found->items);
-}
-
 struct finish {
     struct nvtx *nvtx;
     size_t made;

@@ -32,7 +32,6 @@ int projections_find(struct projections_found *found, const struct projections *
                      uint64_t called, uint32_t track, uint64_t start, uint64_t end);
 /* Moves what was found to PROJECTIONS; FOUND becomes empty. Returns 0, or -1 after error(). */
 int projections_add(struct projections *projections, struct projections_found *found);
-void projections_found_release(struct projections_found *found);
 
 /* After the last operation: makes projections.items, by start, outer ones first. Returns 0, or -1 after error(). */
 int projections_finish(struct nvtx *nvtx);

@@ -106,16 +106,6 @@ static void end_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
     *held = first;
 }
 
-static int match_step(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
-{
-    switch (step->what) {
-    case SPOOL_NVTX_ACQUIRE: return begin_wait(syncs, step);
-    case SPOOL_NVTX_ACQUIRED: end_wait(syncs, step); return begin_hold(syncs, step);
-    case SPOOL_NVTX_ACQUIRE_FAILED: end_wait(syncs, step); return 0;
-    default: end_hold(syncs, step); return 0;
-    }
-}
-
 /* A span that is open at the end of the trace, or of the capture interval it began in, ends there. */
 static void end_open(struct nvtx_sync_span *spans, size_t count, const struct nvtx_syncs *syncs,
                      const struct capture_intervals *capture_intervals, uint64_t time)
@@ -139,7 +129,17 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
     if (file_vector_sort(&syncs->steps, by_time) != 0)
         return error_no_memory("NVTX synchronisation");
     for (size_t i = 0; i < syncs->steps.count; i++) {
-        if (match_step(syncs, &syncs->steps.items[i]) != 0)
+        const struct nvtx_sync_step *step = &syncs->steps.items[i];
+        int result = 0;
+        if (step->what == SPOOL_NVTX_ACQUIRED || step->what == SPOOL_NVTX_ACQUIRE_FAILED)
+            end_wait(syncs, step);
+        if (step->what == SPOOL_NVTX_ACQUIRE)
+            result = begin_wait(syncs, step);
+        else if (step->what == SPOOL_NVTX_ACQUIRED)
+            result = begin_hold(syncs, step);
+        else if (step->what != SPOOL_NVTX_ACQUIRE_FAILED)
+            end_hold(syncs, step);
+        if (result != 0)
             return -1;
         if (i % EVICT_STEPS == 0)
             evict(syncs);

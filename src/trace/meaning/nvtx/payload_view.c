@@ -345,19 +345,13 @@ static void read_series_field(struct payload_series *series, const struct payloa
     }
 }
 
-static bool marks_counters(const struct payload_schema *schema)
-{
-    for (uint32_t i = 0; i < schema->count; i++)
-        if ((schema->entries[i].flags & PAYLOAD_FLAG_ROLE) == PAYLOAD_FLAG_COUNTER)
-            return true;
-    return false;
-}
-
 static void read_series(struct payload_series *series, struct payload_cursor *cursor, const char *outer)
 {
     struct payload_field field;
     bool before = series->marked_only;
-    series->marked_only = marks_counters(cursor->schema);
+    series->marked_only = false;
+    for (uint32_t i = 0; i < cursor->schema->count; i++)
+        series->marked_only |= (cursor->schema->entries[i].flags & PAYLOAD_FLAG_ROLE) == PAYLOAD_FLAG_COUNTER;
     while (series->count < PAYLOAD_SERIES_MAX && payload_next(cursor, &field))
         read_series_field(series, cursor, &field, outer);
     series->marked_only = before;

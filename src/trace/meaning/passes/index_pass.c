@@ -58,7 +58,7 @@ int index_stream(struct process *process, const struct event *event)
     process->cuda = true;
     if (!map_set(&process->stream_of_handle, event->object.handle, (uint64_t)event->stream + 1))
         return error_no_memory("streams");
-    return graph_streams_made(process->graph_streams, event->stream);
+    return map_put(&process->graph_streams->made, event->stream, NULL) ? 0 : error_no_memory("streams of graphs");
 }
 
 int index_thread_name(struct process *process, const struct event *event)
@@ -445,9 +445,9 @@ static void resolve_release(void *context)
 {
     struct resolved_part *found = context;
     array_release(&found->gpu_ops);
-    projections_found_release(&found->ranges);
+    array_release(&found->ranges.items);
     collective_kernels_found_release(&found->kernels);
-    compiled_found_release(&found->compiled);
+    array_release(&found->compiled.items);
 }
 
 static int resolve_deferred_event(struct process *process, const struct event *event)

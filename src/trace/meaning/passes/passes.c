@@ -3,6 +3,8 @@
 
 #include <malloc.h>
 
+#include <cjson/cJSON.h>
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "trace/output.h"
@@ -116,8 +118,9 @@ static void evict_process(const struct process *process)
     PROCESS_VECTORS(EVICT)
 #define EVICT_TOPIC(type, field, init, evict, release) evict(process->field);
     PROCESS_TOPICS(EVICT_TOPIC)
-    spool_file_evict(&process->file);
-    tracks_evict(&process->tracks);
+    spill_evict(&process->file.unpacked);
+    for (size_t i = 0; i < process->tracks.items.count; i++)
+        file_vector_evict(&process->tracks.items.items[i]->lanes.spans);
 }
 
 /* Opens spool NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 if the file is left out,
@@ -223,19 +226,6 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     return rows_take_pid(&conversion->rows, process->pid);
 }
 
-static int open_processes(struct conversion *conversion)
-{
-    struct spool_directory directory;
-    int result = spool_directory_read(&directory, conversion->options->spool_directory);
-    for (size_t i = 0; i < directory.count && result == 0; i++) {
-        result = open_process(conversion, &directory, i);
-        conversion_evict(conversion, i);
-    }
-    conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
-    spool_directory_release(&directory);
-    return result;
-}
-
 /* Indexes the spools that the launcher wrote, or those that processes wrote. */
 static int index_processes(struct conversion *conversion, bool by_launcher)
 {
@@ -250,8 +240,16 @@ static int index_processes(struct conversion *conversion, bool by_launcher)
 static int index_all(struct conversion *conversion)
 {
     uint64_t since = clock_monotonic();
+    struct spool_directory directory;
     session_note_read(conversion->session, conversion->options->spool_directory);
-    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
+    int result = spool_directory_read(&directory, conversion->options->spool_directory);
+    for (size_t i = 0; i < directory.count && result == 0; i++) {
+        result = open_process(conversion, &directory, i);
+        conversion_evict(conversion, i);
+    }
+    conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
+    spool_directory_release(&directory);
+    if (result != 0 || find_clocks(conversion) != 0)
         return -1;
     verbose_step(&since, "spools opened");
     if (index_processes(conversion, false) != 0 || cpu_scopes_find(conversion) != 0 ||
@@ -335,14 +333,16 @@ static void release(struct conversion *conversion)
     array_release(&conversion->processes);
     spill_release(&conversion->memory);
     map_release(&conversion->images);
-    session_note_release(conversion->session);
+    cJSON_Delete(conversion->session->json);
     release_missed(conversion->missed);
-    cpu_scopes_release(conversion->cpu_scopes);
+    array_release(&conversion->cpu_scopes->images);
+    capture_intervals_release(&conversion->cpu_scopes->any);
     convert_plugins_release(&conversion->plugins);
     buffer_release(&conversion->stacks.frames);
     interner_release(&conversion->stacks.places);
     names_release(&conversion->names);
-    rows_release(&conversion->rows);
+    map_release(&conversion->rows.taken_pids);
+    map_release(&conversion->rows.taken_tids);
     free(conversion);
 }
 

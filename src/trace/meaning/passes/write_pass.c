@@ -4,6 +4,7 @@
  */
 #include "common/log.h"
 #include "common/threads.h"
+#include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/calls.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/memory/memory.h"
@@ -213,10 +214,11 @@ static int write_counters(struct piece_writer *out, struct process *process)
  * file with a correlation id for the launch. */
 static int plan_process(struct write_pass *write_pass, struct process *process)
 {
+    size_t gpu_ranges = process->nvtx->projections.items.count + process->device_ranges->items.count;
     if (plan_ranges(write_pass, process, process->nvtx->ranges.count, write_nvtx_ranges) != 0 ||
         plan_ranges(write_pass, process, process->nvtx->started.count, write_nvtx_started) != 0 ||
         plan_alone(write_pass, process, write_nvtx_syncs) != 0 ||
-        plan_ranges(write_pass, process, gpu_range_count(process), write_gpu_ranges) != 0 ||
+        plan_ranges(write_pass, process, gpu_ranges, write_gpu_ranges) != 0 ||
         plan_alone(write_pass, process, write_other_slices) != 0)
         return -1;
     if (plan_parts(write_pass, process, SPOOL_CUPTI, write_cupti_parts) != 0 ||

@@ -46,19 +46,17 @@ static bool begins_with(struct operator_text text, const char *prefix, bool whol
     return text.length >= length && memcmp(text.text, prefix, length) == 0 && (!whole || text.length == length);
 }
 
-static bool is_compiled_code(struct operator_text text)
-{
-    return begins_with(text, "CompiledFunction", true) || begins_with(text, "CompiledFunctionBackward", true) ||
-           begins_with(text, "Torch-Compiled Region", false);
-}
-
 static bool is_in_compiled_code(struct compiled_found *found, const struct process *process,
                                 const struct launch *launch)
 {
     const struct nvtx *nvtx = process->nvtx;
     uint32_t within =
         nvtx_innermost(nvtx, &found->places, launch->thread, NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR), launch->start);
-    if (within == 0 || !is_compiled_code(operator_name(process, within - 1)))
+    if (within == 0)
+        return false;
+    struct operator_text name = operator_name(process, within - 1);
+    if (!begins_with(name, "CompiledFunction", true) && !begins_with(name, "CompiledFunctionBackward", true) &&
+        !begins_with(name, "Torch-Compiled Region", false))
         return false;
     uint32_t annotation =
         nvtx_innermost(nvtx, &found->places, launch->thread, NVTX_DOMAIN_OF_KIND(NVTX_ANNOTATION), launch->start);
@@ -90,11 +88,6 @@ int compiled_join(struct operators *operators, struct compiled_found *found)
             return error_no_memory("operators");
     found->items.count = 0;
     return 0;
-}
-
-void compiled_found_release(struct compiled_found *found)
-{
-    array_release(&found->items);
 }
 
 ORDER_BY(by_correlation, struct compiled_launch, correlation, name)

@@ -24,7 +24,6 @@ int compiled_scan(struct compiled_found *found, const struct process *process, c
                   const struct launch *launch);
 /* Moves what was found to OPERATORS; FOUND becomes empty. Returns 0, or -1 after error(). */
 int compiled_join(struct operators *operators, struct compiled_found *found);
-void compiled_found_release(struct compiled_found *found);
 /* Sorts the launches, after the last compiled_join(). Returns 0, or -1 after error(). */
 int compiled_order(struct operators *operators);
 /* Writes an operator around the call EVENT if the call launches a kernel of compiled code. Call it before the call's

@@ -70,25 +70,6 @@ static bool any_began(const struct conversion *conversion)
     return false;
 }
 
-static bool any_cuda(const struct conversion *conversion)
-{
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
-            return true;
-    return false;
-}
-
-/* Whether NVTX of a domain that the user selected was seen. */
-static bool any_wanted_nvtx(const struct conversion *conversion)
-{
-    bool any = conversion->missed->ranges.count > 0;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        any = any || process->nvtx_wanted || map_count(&process->nvtx->domains) > 0;
-    }
-    return any;
-}
-
 /* Options of the run; NULL or 0 if they were not given. */
 struct asked {
     const char *range, *domains;
@@ -124,7 +105,10 @@ static void put_range(const struct conversion *conversion, struct buffer *text, 
 {
     bool outside = conversion->missed->started_outside;
     const char *name = range + 5, *at = is_nvtx(range) ? strrchr(name, '@') : NULL;
-    if (is_profiler(range) && !any_cuda(conversion)) {
+    bool any_cuda = false;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        any_cuda |= conversion_process(conversion, i)->file.header.cupti_version != 0;
+    if (is_profiler(range) && !any_cuda) {
         buffer_text(text, "cudaProfilerStart was not seen, as no process used CUDA");
     } else if (!is_nvtx(range)) {
         buffer_text(text, is_profiler(range) ? "cudaProfilerStart" : "gputrace_start");
@@ -175,7 +159,12 @@ int find_missed(struct conversion *conversion)
         }
     }
     /* Whether the program used none of the selected domains while it was recorded. */
-    if (asked.domains && conversion->losses.unrecorded == 0 && !any_wanted_nvtx(conversion) &&
+    bool any_wanted = missed->ranges.count > 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        any_wanted |= process->nvtx_wanted || map_count(&process->nvtx->domains) > 0;
+    }
+    if (asked.domains && conversion->losses.unrecorded == 0 && !any_wanted &&
         (any_began(conversion) || is_nvtx(asked.range))) {
         buffer_format(&missed->text, "%sno NVTX domain of --nvtx-domains=%s was used", missed->all ? "; " : "",
                       asked.domains);

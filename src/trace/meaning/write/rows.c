@@ -322,11 +322,6 @@ static size_t device_ranges_among(const struct process *process, size_t number)
                                                       &process->nvtx->projections.items.items[number - i - 1]));
 }
 
-size_t gpu_range_count(const struct process *process)
-{
-    return process->nvtx->projections.items.count + process->device_ranges->items.count;
-}
-
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
     const struct projection *projections = process->nvtx->projections.items.items;

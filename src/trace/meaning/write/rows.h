@@ -21,8 +21,7 @@ int write_nvtx_mark(struct piece_writer *out, struct process *process, const str
 /* Write the ranges number FIRST to END - 1: of push and pop, and of start and end. */
 int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
 int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end);
-/* Writes ranges FIRST to END - 1 of the gpu_range_count() ranges on GPUs, in the order of their start. */
+/* Writes ranges FIRST to END - 1 of the ranges on GPUs, projections and device ranges, in the order of their start. */
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
-size_t gpu_range_count(const struct process *process);
 
 #endif

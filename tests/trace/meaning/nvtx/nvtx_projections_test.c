@@ -56,7 +56,7 @@ static void make_launches(struct projections *projections)
             assert_int_equal(projections_add(projections, &found), 0);
     }
     assert_int_equal(projections_add(projections, &found), 0);
-    projections_found_release(&found);
+    array_release(&found.items);
 }
 
 /* The last pushed range of a track that has started by TIME, or what is around it, if it has ended. */
