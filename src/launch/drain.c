@@ -27,6 +27,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "common/threads.h"
+#include "launch/run_directory.h"
 
 /* Time until a spool is read again: PAUSE_LEAST after a round that drained something, then twice as long each time. */
 #define PAUSE_LEAST (10 * NS_PER_MS)
@@ -64,10 +65,7 @@ static void find_spools(struct drain *drain)
     if (fstat(drain->tools.directory, &status) != 0 ||
         (status.st_mtim.tv_sec == drain->looked.tv_sec && status.st_mtim.tv_nsec == drain->looked.tv_nsec))
         return;
-    int fd = openat(drain->tools.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = fd < 0 ? NULL : fdopendir(fd);
-    if (!files && fd >= 0)
-        close(fd);
+    DIR *files = run_directory_files(drain->tools.directory);
     if (!files)
         return;
     for (struct dirent *file; (file = readdir(files));) {

@@ -1,5 +1,5 @@
-/* Implements the witness, the watcher and the job control that process_group.h describes. */
-#include "launch/process_group.h"
+/* Implements the witness, the watcher and the job control that launch.h describes. */
+#include "launch/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,17 +141,6 @@ void process_group_begin(struct process_group *group, const char *name)
 
 /* --- the terminal --- */
 
-/* Returns whether a standard descriptor is a pipe or socket: then this process's group may have other programs of a
- * pipeline, and the program must stay in it. */
-static bool is_piped(void)
-{
-    struct stat file;
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fstat(fd, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)))
-            return true;
-    return false;
-}
-
 static bool has_terminal(const struct process_group *group)
 {
     return group->terminal >= 0 && tcgetpgrp(group->terminal) == getpgrp();
@@ -167,7 +156,12 @@ static void give_terminal(const struct process_group *group)
 void process_group_place(struct process_group *group, pid_t child, const char *name, const char *message)
 {
     group->child = child;
-    group->apart = group->terminal >= 0 && !is_piped() && setpgid(child, child) == 0;
+    /* In a pipeline this process's group has other programs too, and the program must stay in it. */
+    struct stat file;
+    bool piped = false;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        piped = piped || (fstat(fd, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)));
+    group->apart = group->terminal >= 0 && !piped && setpgid(child, child) == 0;
     if (group->apart)
         give_terminal(group);
     if (group->watcher[0] < 0)

@@ -92,30 +92,23 @@ static bool is_ours(const char *name)
            text_ends_with(name, SPOOL_CPU_SUFFIX) || text_ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
-/* Calls EACH for every file of the open directory FOLDER. */
-static void each_file(int folder, void (*each)(void *context, int folder, const char *name), void *context)
+DIR *run_directory_files(int folder)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *files = again >= 0 ? fdopendir(again) : NULL;
-    for (struct dirent *file; files && (file = readdir(files));)
-        each(context, folder, file->d_name);
-    if (files)
-        closedir(files);
-    else if (again >= 0)
+    if (!files && again >= 0)
         close(again);
-}
-
-static void look_for_ours(void *context, int folder, const char *name)
-{
-    bool *found = context;
-    (void)folder;
-    *found |= is_ours(name);
+    return files;
 }
 
 static bool has_ours(int folder)
 {
     bool found = false;
-    each_file(folder, look_for_ours, &found);
+    DIR *files = run_directory_files(folder);
+    for (struct dirent *file; files && !found && (file = readdir(files));)
+        found = is_ours(file->d_name);
+    if (files)
+        closedir(files);
     return found;
 }
 
@@ -139,20 +132,17 @@ int run_directory_open(struct run_directory *directory, const char *path, bool *
     return error("'%s' has no records of gputrace: 'gputrace recover' lists directories that do", path);
 }
 
-static void remove_ours(void *context, int folder, const char *name)
-{
-    (void)context;
-    if (is_ours(name))
-        unlinkat(folder, name, 0);
-}
-
 void run_directory_remove(struct run_directory *directory)
 {
     int folder = directory->lock; /* the directory that was made, even if its name now leads to another one */
     if (folder < 0)
         folder = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder >= 0)
-        each_file(folder, remove_ours, NULL);
+    DIR *files = folder >= 0 ? run_directory_files(folder) : NULL;
+    for (struct dirent *file; files && (file = readdir(files));)
+        if (is_ours(file->d_name))
+            unlinkat(folder, file->d_name, 0);
+    if (files)
+        closedir(files);
     directory->lock = folder;
     run_directory_release(directory);
     if (rmdir(directory->path) != 0 && errno != ENOENT)
@@ -168,36 +158,23 @@ static bool just_made(const struct stat *status)
     return time(NULL) - status->st_mtime < JUST_MADE_S;
 }
 
-static void count_writer(void *context, int folder, const char *name)
-{
-    unsigned *count = context;
-    struct stat status;
-    int fd = text_ends_with(name, SPOOL_SUFFIX)
-                 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-                 : -1;
-    bool is_to_be_locked = fd >= 0 && fstat(fd, &status) == 0 && status.st_size == 0 && just_made(&status);
-    *count += is_to_be_locked || (fd >= 0 && spool_lock_is_held(fd));
-    if (fd >= 0)
-        close(fd);
-}
-
 unsigned run_directory_writers(const struct run_directory *directory)
 {
     unsigned count = 0;
-    int folder = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-        each_file(folder, count_writer, &count);
-        close(folder);
+    DIR *files = opendir(directory->path);
+    for (struct dirent *file; files && (file = readdir(files));) {
+        struct stat status;
+        int fd = text_ends_with(file->d_name, SPOOL_SUFFIX)
+                     ? openat(dirfd(files), file->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                     : -1;
+        bool is_to_be_locked = fd >= 0 && fstat(fd, &status) == 0 && status.st_size == 0 && just_made(&status);
+        count += is_to_be_locked || (fd >= 0 && spool_lock_is_held(fd));
+        if (fd >= 0)
+            close(fd);
     }
+    if (files)
+        closedir(files);
     return count;
-}
-
-static void add_bytes(void *context, int folder, const char *name)
-{
-    uint64_t *bytes = context;
-    struct stat file;
-    if (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
-        *bytes += (uint64_t)file.st_blocks * 512;
 }
 
 /* Returns whether NAME is a run directory of this user that no launcher holds. BYTES: their size on the disk. */
@@ -212,8 +189,12 @@ static bool left_over(int parent, const char *name, uint64_t *bytes)
     bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
                 (has_ours(folder) || !just_made(&status)); /* another rank may have just made it */
     *bytes = 0;
-    if (free)
-        each_file(folder, add_bytes, bytes);
+    DIR *files = free ? run_directory_files(folder) : NULL;
+    for (struct dirent *file; files && (file = readdir(files));)
+        if (fstatat(folder, file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode))
+            *bytes += (uint64_t)status.st_blocks * 512;
+    if (files)
+        closedir(files);
     close(folder);
     return free;
 }
@@ -347,23 +328,15 @@ static void *serve(void *context)
 
 /* --- begin and end --- */
 
-/* Chooses a socket name and a token that cannot be guessed. */
-static int name_server(struct spool_server *server)
+static int open_all(struct spool_server *server, const char *directory)
 {
-    uint64_t random[3];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint64_t random[3]; /* for a name and a token that cannot be guessed */
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return -1;
     snprintf(server->name, sizeof(server->name), "gputrace-%016" PRIx64, random[0]);
     snprintf(server->token, sizeof(server->token), "%016" PRIx64 "%016" PRIx64, random[1], random[2]);
     snprintf(server->address, sizeof(server->address), "%s:%s", server->name, server->token);
-    return 0;
-}
-
-static int open_all(struct spool_server *server, const char *directory)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (name_server(server) != 0)
-        return -1;
     server->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     server->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (server->directory < 0 || server->socket < 0)

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_LAUNCH_RUN_DIRECTORY_H
 #define GPUTRACE_LAUNCH_RUN_DIRECTORY_H
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,10 @@ void run_directory_release(struct run_directory *directory);
 
 /* Removes the files of the run and the directory. If the directory has other files, it stays, and warning() says so. */
 void run_directory_remove(struct run_directory *directory);
+
+/* Opens the list of files in the open directory FOLDER, for readdir(3). The caller closes it. Returns NULL on failure.
+ * */
+DIR *run_directory_files(int folder);
 
 /* Returns the number of living processes that write into the directory: those that hold the lock of their spool, and
  * those that have just made their spool and lock it next. */
