@@ -91,6 +91,22 @@ static void put_options(struct json_out *json, const struct session *session)
     json_end(json);
 }
 
+#define FREQUENCY_UNIT 65536.0 /* units of timex.freq in one part per million */
+
+void session_put_clock(struct json_out *json, int state, const struct timex *clock)
+{
+    if (state < 0)
+        return;
+    json_key_object(json, "clock");
+    json_key(json, "synchronised");
+    json_bool(json, state != TIME_ERROR && !(clock->status & STA_UNSYNC));
+    json_put_i64(json, "error_us", clock->maxerror);
+    json_put_i64(json, "estimated_error_us", clock->esterror);
+    json_key(json, "frequency_ppm");
+    json_double(json, (double)clock->freq / FREQUENCY_UNIT, 3);
+    json_end(json);
+}
+
 static void put_session(struct json_out *json, const struct session *session)
 {
     char host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX];
@@ -104,8 +120,9 @@ static void put_session(struct json_out *json, const struct session *session)
     json_end(json);
     json_put_text(json, "host", host);
     json_put_u64(json, "started", clock_now());
-    const struct host_clock clock = host_clock_read();
-    host_clock_put(&clock, json);
+    struct timex clock = {.modes = 0};
+    int state = adjtimex(&clock);
+    session_put_clock(json, state, &clock);
     json_put_text(json, "output", session->output);
     if (getcwd(folder, sizeof(folder)))
         json_put_text(json, "folder", folder);
@@ -184,40 +201,4 @@ void session_read(const char *directory, struct session_facts *facts)
     if (length < 0 || (size_t)length >= sizeof(facts->output))
         facts->output[0] = '\0';
     cJSON_Delete(json);
-}
-
-/* --- the system's clock --- */
-
-#define FREQUENCY_UNIT 65536.0 /* units of timex.freq in one part per million */
-
-struct host_clock host_clock_of(int state, const struct timex *status)
-{
-    if (state < 0)
-        return (struct host_clock){.known = false};
-    return (struct host_clock){.known = true,
-                               .synchronised = state != TIME_ERROR && !(status->status & STA_UNSYNC),
-                               .error_us = status->maxerror,
-                               .estimated_error_us = status->esterror,
-                               .frequency_ppm = (double)status->freq / FREQUENCY_UNIT};
-}
-
-struct host_clock host_clock_read(void)
-{
-    struct timex status = {.modes = 0};
-    int state = adjtimex(&status);
-    return host_clock_of(state, &status);
-}
-
-void host_clock_put(const struct host_clock *clock, struct json_out *json)
-{
-    if (!clock->known)
-        return;
-    json_key_object(json, "clock");
-    json_key(json, "synchronised");
-    json_bool(json, clock->synchronised);
-    json_put_i64(json, "error_us", clock->error_us);
-    json_put_i64(json, "estimated_error_us", clock->estimated_error_us);
-    json_key(json, "frequency_ppm");
-    json_double(json, clock->frequency_ppm, 3);
-    json_end(json);
 }

@@ -31,31 +31,15 @@ struct session_facts {
 /* Reads session.json in DIRECTORY. Facts stay empty if the file is missing or damaged. */
 void session_read(const char *directory, struct session_facts *facts);
 
-/* --- the system's clock --- */
-
-/*
- * The kernel's statement about its clock: whether a daemon (NTP, PTP) synchronises it, and how wrong it may be. In the
- * trace of a rank this is the only fact about its clock, besides operations with other hosts
- * (analysis/job/job_clocks.h). Reports show it, but no times are corrected by it, because NTP daemons differ in how
- * honest their errors are.
- */
-
 struct json_out;
 
-struct host_clock {
-    bool known;
-    bool synchronised;
-    int64_t error_us, estimated_error_us; /* maximum and estimated error, set by the daemon or the kernel */
-    double frequency_ppm;                 /* correction of the clock's rate by the kernel */
-};
-
-/* Returns the statement for the results of adjtimex(2): STATE, its return value, and STATUS. */
-struct host_clock host_clock_of(int state, const struct timex *status);
-
-/* Reads the kernel's statement now. Needs no privileges. */
-struct host_clock host_clock_read(void);
-
-/* Writes the member "clock" of the current object, {"synchronised": true, "error_us": 2100, …}, if CLOCK is known. */
-void host_clock_put(const struct host_clock *clock, struct json_out *json);
+/*
+ * Writes what adjtimex(2) returned about the clock of this host as the member "clock" of the current object:
+ * {"synchronised": true, "error_us": 2100, "estimated_error_us": 30, "frequency_ppm": -12.345}. Writes nothing if STATE
+ * is negative. "synchronised": a daemon (NTP, PTP) synchronises the clock. In the trace of a rank this is the only fact
+ * about its clock, besides operations with other hosts (analysis/job/job_clocks.h). Reports show it, but no times are
+ * corrected by it, because NTP daemons differ in how honest their errors are.
+ */
+void session_put_clock(struct json_out *json, int state, const struct timex *clock);
 
 #endif

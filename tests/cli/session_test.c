@@ -4,6 +4,8 @@
 
 #include "common/clock.h"
 #include "cli/session.h"
+#include "common/buffer.h"
+#include "common/json_out.h"
 #include "common/spool.h"
 
 static char folder[256];
@@ -57,7 +59,9 @@ UNIT_TEST_WITH(a_session_has_the_command_and_the_options, begin, end)
     assert_string_equal(member("version")->valuestring, GPUTRACE_VERSION);
     assert_true(member("started")->valuedouble >= before - 1e3);
     const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(member("clock"), "synchronised");
-    assert_int_equal(cJSON_IsTrue(synchronised), host_clock_read().synchronised);
+    struct timex clock = {.modes = 0};
+    int result = adjtimex(&clock);
+    assert_int_equal(cJSON_IsTrue(synchronised), result >= 0 && result != TIME_ERROR && !(clock.status & STA_UNSYNC));
     const cJSON *options = member("options");
     const cJSON *trace = cJSON_GetObjectItemCaseSensitive(options, "trace");
     assert_int_equal(cJSON_GetArraySize(trace), 2);
@@ -97,6 +101,42 @@ UNIT_TEST_WITH(an_existing_session_is_not_overwritten, begin, end)
     int again = session_write(folder, &session);
     assert_contains(unit_stderr_end(), "File exists");
     assert_int_equal(again, -1);
+}
+
+static void check_clock(int state, struct timex clock, const char *expected)
+{
+    struct buffer text;
+    struct json_out out;
+    buffer_init_memory(&text);
+    json_out_init(&out, &text, false);
+    json_begin_object(&out);
+    session_put_clock(&out, state, &clock);
+    json_end(&out);
+    buffer_char(&text, '\0');
+    assert_string_equal(text.data, expected);
+    buffer_release(&text);
+}
+
+#define CLOCK(synchronised)                                                                                        \
+    "{\"clock\":{\"synchronised\":" synchronised ",\"error_us\":2100,\"estimated_error_us\":30,\"frequency_ppm\":" \
+    "-12.345}}"
+
+UNIT_TEST(a_clock_is_synchronised_if_the_kernel_says_so)
+{
+    struct timex clock = {.maxerror = 2100, .esterror = 30, .freq = -809042, .status = STA_PLL};
+    check_clock(TIME_OK, clock, CLOCK("true"));
+    check_clock(TIME_INS, clock, CLOCK("true")); /* before a leap second */
+    check_clock(TIME_ERROR, clock, CLOCK("false"));
+    clock.status = STA_UNSYNC;
+    check_clock(TIME_OK, clock, CLOCK("false"));
+}
+
+UNIT_TEST(a_clock_that_the_kernel_does_not_describe_is_left_out)
+{
+    check_clock(-1, (struct timex){0}, "{}");
+    check_clock(TIME_OK, (struct timex){.maxerror = 16000000, .esterror = 16000000, .status = STA_UNSYNC},
+                "{\"clock\":{\"synchronised\":false,\"error_us\":16000000,\"estimated_error_us\":16000000,"
+                "\"frequency_ppm\":0.000}}");
 }
 
 UNIT_MAIN(NULL, NULL)
