@@ -20,7 +20,6 @@
 #include "cli/options.h"
 #include "cli/trace_files.h"
 #include "cli/progress.h"
-#include "cli/summary.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
@@ -124,20 +123,6 @@ static const struct option_row rows[] = {
     {.word = NULL},
 };
 
-/* Checks the names and the filter, and converts. Returns the exit status. */
-static int convert_named(const struct convert_command_options *options, const char *input, const char *output)
-{
-    if (!file_format_is_known(output)) {
-        char words[FILE_FORMAT_WORDS];
-        error("'%s' does not name a format: it must end in %s", output, file_format_words(words, false));
-        return EXIT_USAGE;
-    }
-    if (filter_check(&options->part) < 0)
-        return EXIT_USAGE;
-    options_set_log_level(options->quiet, options->verbose);
-    return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 /* Sets the output to the second of COUNT words unless -o is given. Returns the input: the first word, or the newest
  * trace in this directory if only -o is given. Returns NULL if there are too few or too many words. */
 static const char *take_names(struct convert_command_options *options, char **words, int count)
@@ -168,7 +153,15 @@ static int run(int argc, char **argv)
         return error_usage("'cut' needs a part of '%s': --from, --to, --range, --step, --rank, --process, --gpu, "
                            "--stream, --kernel or --thread",
                            input);
-    return convert_named(&options, input, options.output);
+    if (!file_format_is_known(options.output)) {
+        char words[FILE_FORMAT_WORDS];
+        return error_usage("'%s' does not name a format: it must end in %s", options.output,
+                           file_format_words(words, false));
+    }
+    if (filter_check(&options.part) < 0)
+        return EXIT_USAGE;
+    options_set_log_level(options.quiet, options.verbose);
+    return convert(&options, input, options.output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 const struct command command_convert = {

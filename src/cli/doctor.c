@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "cli/doctor_libraries.h"
+#include "cli/diagnosis.h"
 #include "cli/options.h"
 #include "common/buffer.h"
 #include "common/cupti.h"
@@ -40,6 +40,8 @@ enum verdict {
 struct doctor {
     const struct doctor_options *options;
     struct driver_answer driver;
+    struct library_answer library;
+    char library_path[PATH_MAX]; /* "" if libgputrace.so was not found */
     struct buffer *out;
     const char *title; /* title of the current check */
     int problems;
@@ -200,37 +202,30 @@ static void check_cupti(struct doctor *doctor)
 
 static void check_library(struct doctor *doctor)
 {
-    char path[PATH_MAX];
-    struct library_answer answer;
-    if (library_find(path, sizeof(path)) < 0) {
+    const struct library_answer *answer = &doctor->library;
+    bool answered = answer->end == PROBE_ANSWERED;
+    if (!*doctor->library_path) {
         report(doctor, VERDICT_PROBLEM,
                "'" LIBRARY_FILE "' is neither beside gputrace nor in '" GPUTRACE_LIBDIR "' from there");
         report_fix(doctor, "run 'make' or 'make install'");
-        return;
+    } else if (answered && answer->loaded && answer->cuda) {
+        report(doctor, VERDICT_OK, "'%s'", doctor->library_path);
+    } else {
+        const char *words = *answer->words ? answer->words : "it has no InitializeInjection";
+        report(doctor, VERDICT_PROBLEM, "'%s' cannot be loaded: %s", doctor->library_path,
+               answered ? words : "it crashed");
+        report_fix(doctor, "build and install gputrace again");
     }
-    ask_library(path, &answer);
-    if (answer.end == PROBE_ANSWERED && answer.loaded && answer.cuda) {
-        report(doctor, VERDICT_OK, "'%s'", path);
-        return;
-    }
-    report(doctor, VERDICT_PROBLEM, "'%s' cannot be loaded: %s", path,
-           answer.end == PROBE_ANSWERED ? *answer.words ? answer.words : "it has no InitializeInjection"
-                                        : "it crashed");
-    report_fix(doctor, "build and install gputrace again");
 }
 
 static void check_nvtx(struct doctor *doctor)
 {
-    char path[PATH_MAX];
-    struct library_answer answer = {0};
-    if (library_find(path, sizeof(path)) == 0)
-        ask_library(path, &answer);
-    if (answer.nvtx)
+    if (doctor->library.nvtx) {
         report(doctor, VERDICT_OK, "libgputrace.so records NVTX calls itself, without a GPU");
-    else
+    } else {
         report(doctor, VERDICT_PROBLEM, "libgputrace.so has no InitializeInjectionNvtx2");
-    if (!answer.nvtx)
         report_fix(doctor, "build and install gputrace again");
+    }
 }
 
 static void check_environment(struct doctor *doctor)
@@ -339,6 +334,10 @@ static int examine(const struct doctor_options *options, struct buffer *out)
 {
     struct doctor doctor = {.options = options, .out = out};
     ask_driver(&doctor.driver);
+    if (library_find(doctor.library_path, sizeof(doctor.library_path)) == 0)
+        ask_library(doctor.library_path, &doctor.library);
+    else
+        *doctor.library_path = '\0';
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
         doctor.title = checks[i].title;
         checks[i].check(&doctor);

@@ -1,16 +1,20 @@
 /*
  * The table of commands, `gputrace help`, the message for a word that is not a command, and `gputrace complete
  * WORD...`, which the shells' completion files (completion.bash, .zsh, .fish) call: it completes words by the rows of
- * commands and options.
+ * commands and options. A command runs on a large stack in its thread, by means of ucontext.h.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -263,19 +267,56 @@ static int dispatch(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : unknown_command(argc - 1, argv + 1);
 }
 
-/* Opens /dev/null for standard descriptors that are closed. Otherwise the next file, such as a trace, would get the
- * descriptor, and our messages would be written to it. /dev/null is opened for the wrong direction, so that its use
- * still fails, and the traced program gets the descriptor closed as before. */
-static void fill_standard_descriptors(void)
+/* --- the stack of a command --- */
+
+#define STACK_BYTES ((size_t)8 << 20) /* the usual limit */
+#define GUARD_BYTES ((size_t)64 << 10)
+
+static struct {
+    int (*call)(int argc, char **argv);
+    int argc, status;
+    char **argv;
+} called; /* arguments of call(), because makecontext() can pass integers only */
+
+static void call(void)
 {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
-            _exit(EXIT_USAGE);
+    called.status = called.call(called.argc, called.argv);
+}
+
+/* Returns CALL(ARGC, ARGV). If the limit of stacks is below 8 MiB, CALL and the threads that it starts get stacks of
+ * 8 MiB. The limit itself is not changed, because programs that are started inherit it. */
+static int call_with_stack(int (*function)(int argc, char **argv), int argc, char **argv)
+{
+    static ucontext_t before, own;
+    struct rlimit limit;
+    pthread_attr_t threads;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES)
+        return function(argc, argv);
+    if (pthread_attr_init(&threads) == 0 && pthread_attr_setstacksize(&threads, STACK_BYTES) == 0)
+        pthread_setattr_default_np(&threads);
+    char *stack =
+        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED || getcontext(&own) != 0)
+        return function(argc, argv);
+    mprotect(stack, GUARD_BYTES, PROT_NONE);
+    called.call = function;
+    called.argc = argc;
+    called.argv = argv;
+    own.uc_stack.ss_sp = stack;
+    own.uc_stack.ss_size = STACK_BYTES;
+    own.uc_link = &before;
+    makecontext(&own, call, 0);
+    return swapcontext(&before, &own) == 0 ? called.status : function(argc, argv);
 }
 
 int main(int argc, char **argv)
 {
-    fill_standard_descriptors();
+    /* Opens /dev/null for standard descriptors that are closed. Otherwise the next file, such as a trace, would get the
+     * descriptor, and our messages would be written to it. /dev/null is opened for the wrong direction, so that its use
+     * still fails, and the traced program gets the descriptor closed as before. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+            _exit(EXIT_USAGE);
     int status = call_with_stack(dispatch, argc, argv);
     end_at_fault(NULL, NULL, status);
     /* Fail if output could not be written, as on a full disk or a closed stdout. */

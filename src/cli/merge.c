@@ -18,7 +18,6 @@
 #include "cli/options.h"
 #include "cli/trace_files.h"
 #include "cli/progress.h"
-#include "cli/summary.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/log.h"
@@ -397,18 +396,6 @@ static const struct option_row rows[] = {
     {.word = NULL},
 };
 
-/* Checks the command line. Returns 0, or -1 after error(). */
-static int check_options(const struct merge_command_options *options)
-{
-    const struct file_format *format = file_format_of(options->output);
-    char words[FILE_FORMAT_WORDS];
-    if (!file_format_is_known(options->output))
-        return error("'%s' does not name a format: it must end in %s", options->output, file_format_words(words, true));
-    if (format->content != FILE_EVENTS || format->packing == PACKING_DATABASE)
-        return error("'merge' does not write '%s': merge into a .pftrace, and convert that", options->output);
-    return filter_check(&options->part);
-}
-
 static int merge_run(int argc, char **argv)
 {
     struct merge_command_options options = {.part.name_form = name_form};
@@ -418,7 +405,14 @@ static int merge_run(int argc, char **argv)
     if (first == argc || !options.output)
         return error_usage(
             "'merge' needs traces, and the file to write: 'gputrace merge rank*.pftrace -o job.pftrace'");
-    if (check_options(&options) != 0)
+    const struct file_format *format = file_format_of(options.output);
+    char words[FILE_FORMAT_WORDS];
+    if (!file_format_is_known(options.output))
+        return error_usage("'%s' does not name a format: it must end in %s", options.output,
+                           file_format_words(words, true));
+    if (format->content != FILE_EVENTS || format->packing == PACKING_DATABASE)
+        return error_usage("'merge' does not write '%s': merge into a .pftrace, and convert that", options.output);
+    if (filter_check(&options.part) != 0)
         return EXIT_USAGE;
     options_set_log_level(options.quiet, options.verbose);
     return merge_named(&options, argv + first, (size_t)(argc - first));

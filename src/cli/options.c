@@ -90,15 +90,6 @@ const struct option_choice *options_choose(const struct option_choice *choices, 
     return NULL;
 }
 
-static int store_choice(const struct option_row *row, int *field, const char *value)
-{
-    const struct option_choice *choice = options_choose(row->choices, row->word, value, strlen(value));
-    if (!choice)
-        return -1;
-    *field = choice->value;
-    return 0;
-}
-
 static int store_number(const struct option_row *row, int64_t *field, const char *value)
 {
     char *end;
@@ -143,6 +134,7 @@ static int store(const struct option_row *row, void *settings, const char *value
     switch (row->type) {
     case OPTION_FLAG: *(bool *)field = true; return 0;
     case OPTION_TEXT: *(const char **)field = value; return 0;
+    case OPTION_WORDS: *(const char **)field = value; return *value ? 0 : error("--%s: no %s", row->word, row->unit);
     case OPTION_TIME: return duration_parse(row->word, value, field);
     case OPTION_MS: return store_ms(row, field, value);
     case OPTION_BOUND: return store_bound(row, field, value);
@@ -150,7 +142,13 @@ static int store(const struct option_row *row, void *settings, const char *value
         ((struct selected_number *)field)->given = true;
         return store_number(row, &((struct selected_number *)field)->number, value);
     case OPTION_NUMBER: return store_number(row, field, value);
-    case OPTION_CHOICE: return store_choice(row, field, value);
+    case OPTION_CHOICE: {
+        const struct option_choice *choice = options_choose(row->choices, row->word, value, strlen(value));
+        if (!choice)
+            return -1;
+        *(int *)field = choice->value;
+        return 0;
+    }
     case OPTION_CALL: return row->take(field, value);
     }
     return -1;

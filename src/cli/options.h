@@ -21,6 +21,7 @@
 enum option_type {
     OPTION_FLAG,   /* true (bool); the option has no argument */
     OPTION_TEXT,   /* the argument (const char *, not copied) */
+    OPTION_WORDS,  /* the argument, which may not be empty (const char *, not copied) */
     OPTION_TIME,   /* nanoseconds (uint64_t), see duration_parse() */
     OPTION_MS,     /* milliseconds (int64_t) from `least` to `most`, as a plain number or a time with a unit */
     OPTION_BOUND,  /* a time since the start of a trace, or "40%" of it (struct time_bound) */
@@ -44,8 +45,8 @@ struct option_row {
     enum option_type type;
     size_t offset;
     int64_t least, most;
-    bool once;                           /* the option may be given once only; otherwise its last value counts */
-    const char *unit;                    /* what a number counts, for messages: "rows (0 for all)" */
+    bool once;        /* the option may be given once only; otherwise its last value counts */
+    const char *unit; /* what a number counts or OPTION_WORDS lists, for messages: "rows (0 for all)" */
     const struct option_choice *choices; /* the words of OPTION_CHOICE; for other types, words that completion offers */
     /* Writes the words that completion offers, "a, b", into the SIZE bytes of TEXT, where they are not in `choices`. */
     void (*list)(char *text, size_t size);

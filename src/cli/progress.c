@@ -1,9 +1,7 @@
 /*
- * A thread shows the progress of a task that takes long. Writes the line of `run --live` too. Signals that end the tool
- * remove the unfinished trace.
- *
- * The command runs on a large stack in its thread, by means of ucontext.h. Signal handlers for faults have their own
- * stack, because the fault may be an overflow of the command's stack.
+ * A thread shows the progress of a task that takes long. Writes the line of `run --live`, the last line of commands
+ * that write a trace, and the messages of plugins. Signals that end the tool remove the unfinished trace. Signal
+ * handlers for faults have their own stack, because the fault may be an overflow of the command's stack.
  */
 #include "cli/progress.h"
 
@@ -16,13 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#include "cli/summary.h"
+#include "analysis/render/render.h"
+#include "cli/trace_files.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -87,20 +83,16 @@ static void show(const struct progress *progress)
     buffer_release(&text);
 }
 
-/* Waits until TIME (CLOCK_MONOTONIC, ns) or the end of the task. Returns whether it has ended. The lock is held. */
-static bool ended_by(struct progress *progress, uint64_t time)
-{
-    while (!progress->ended && monotonic_cond_wait(&progress->wake, &progress->lock, time) == 0)
-        continue;
-    return progress->ended;
-}
-
 static void *watch(void *context)
 {
     struct progress *progress = context;
     bool shown = false;
     pthread_mutex_lock(&progress->lock);
-    for (uint64_t time = progress->begun + QUIET_NS; !ended_by(progress, time); time += EVERY_ON_TERMINAL) {
+    for (uint64_t time = progress->begun + QUIET_NS;; time += EVERY_ON_TERMINAL) {
+        while (!progress->ended && monotonic_cond_wait(&progress->wake, &progress->lock, time) == 0)
+            continue; /* woken before the time */
+        if (progress->ended)
+            break;
         show(progress);
         shown = true;
     }
@@ -248,46 +240,6 @@ void end_when_asked(const struct signals *signals, int status, const char *forma
     signals_end_with(signals, abandon, message);
 }
 
-/* --- the stack and faults of a command --- */
-
-#define STACK_BYTES ((size_t)8 << 20) /* the usual limit */
-#define GUARD_BYTES ((size_t)64 << 10)
-
-static struct {
-    int (*call)(int argc, char **argv);
-    int argc, status;
-    char **argv;
-} called; /* arguments of call(), because makecontext() can pass integers only */
-
-static void call(void)
-{
-    called.status = called.call(called.argc, called.argv);
-}
-
-int call_with_stack(int (*function)(int argc, char **argv), int argc, char **argv)
-{
-    static ucontext_t before, own;
-    struct rlimit limit;
-    pthread_attr_t threads;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES)
-        return function(argc, argv);
-    if (pthread_attr_init(&threads) == 0 && pthread_attr_setstacksize(&threads, STACK_BYTES) == 0)
-        pthread_setattr_default_np(&threads);
-    char *stack =
-        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED || getcontext(&own) != 0)
-        return function(argc, argv);
-    mprotect(stack, GUARD_BYTES, PROT_NONE);
-    called.call = function;
-    called.argc = argc;
-    called.argv = argv;
-    own.uc_stack.ss_sp = stack;
-    own.uc_stack.ss_size = STACK_BYTES;
-    own.uc_link = &before;
-    makecontext(&own, call, 0);
-    return swapcontext(&before, &own) == 0 ? called.status : function(argc, argv);
-}
-
 /* --- faults --- */
 
 static struct {
@@ -338,4 +290,138 @@ void end_at_fault(void (*tidy)(void), const char *message, int status)
     if (message && !handled)
         handle_faults();
     handled = handled || message;
+}
+
+/* --- the last line about a trace, and messages of plugins --- */
+
+#define VIEWER "https://ui.perfetto.dev"
+
+void summary_put_size(struct buffer *buffer, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    double size = (double)bytes;
+    for (; size >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        size /= 1000;
+    buffer_format(buffer, "%.*f %s", unit == 0 || size >= 99.95 ? 0 : 1, size, units[unit]);
+}
+
+void summary_notice(struct buffer *line)
+{
+    buffer_char(line, '\0');
+    if (buffer_finish(line) == 0)
+        notice("%s", line->data);
+    buffer_release(line);
+}
+
+static void put_losses(struct buffer *buffer, const struct convert_losses *losses)
+{
+    const char *separator = "; incomplete: ";
+#define PUT(field, one, several)                                         \
+    if (losses->field) {                                                 \
+        buffer_text(buffer, separator);                                  \
+        buffer_text(buffer, text_count(losses->field, NULL).text);       \
+        buffer_text(buffer, losses->field == 1 ? " " one : " " several); \
+        separator = ", ";                                                \
+    }
+    CONVERT_LOSSES(PUT)
+#undef PUT
+}
+
+bool summary_is_incomplete(const struct convert_summary *summary)
+{
+    uint64_t all = 0;
+#define JOIN(field, one, several) all |= summary->losses.field;
+    CONVERT_LOSSES(JOIN)
+#undef JOIN
+    return all != 0 || *summary->missed;
+}
+
+/* Writes how the user can view the trace OUTPUT. */
+static void put_way_on(struct buffer *line, const char *output, const struct convert_summary *summary)
+{
+    const char *ending = strstr(output, ".json");
+    char smaller[PATH_MAX + 16];
+    snprintf(smaller, sizeof(smaller), "%.*s.pftrace", ending ? (int)(ending - output) : (int)strlen(output), output);
+    if (file_format_of(output)->packing == PACKING_DATABASE)
+        buffer_format(line, "; to look at it, run 'sqlite3 %s' (gputrace-convert(1) has queries)", shell_file(output));
+    else if (file_format_of(output)->sink == &chrome_json && summary->unpacked > BROWSER_JSON_MOST)
+        buffer_format(line,
+                      "; too large for a browser: 'gputrace convert %s %s' makes it smaller, "
+                      "'gputrace report %s' reads it as it is",
+                      shell_file(output), shell_file(smaller), shell_file(output));
+    else
+        buffer_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", shell_file(output));
+}
+
+void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place)
+{
+    struct buffer line;
+    buffer_init_memory(&line);
+    buffer_format(&line, "%s in '%s' (", text_count(summary->events, "event").text, output);
+    summary_put_size(&line, summary->bytes);
+    buffer_char(&line, ')');
+    put_losses(&line, &summary->losses);
+    if (summary->events > 0 && !summary->missed_all)
+        put_way_on(&line, output, summary);
+    if (place && place->moved)
+        buffer_format(&line, "; the trace before it is '%s'", place->old);
+    if (place && place->numbered)
+        buffer_format(&line, "; '%.*s' is of another run", (int)(strlen(place->old) - strlen(".old")), place->old);
+    if (*summary->missed) {
+        buffer_text(&line, "; ");
+        render_visible(&line, summary->missed, "");
+    }
+    summary_notice(&line);
+}
+
+#define WORTH_PRINTING 100 /* a plugin's time is printed if it exceeds this fraction of the program's time */
+
+/* Writes the plugin's name, "leaks", or "leaks (process 583)" if several processes have plugins. */
+static void put_name(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin)
+{
+    bool several = plugins->items[0].pid != plugins->items[plugins->count - 1].pid;
+    render_visible(out, plugin->name, "");
+    if (several)
+        buffer_format(out, " (process %u)", plugin->pid);
+}
+
+static void put_line(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin,
+                     const struct convert_line *line)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, line->text, line->length);
+    buffer_char(&text, '\0');
+    buffer_text(out, "gputrace: ");
+    put_name(out, plugins, plugin);
+    buffer_text(out, ": ");
+    if (buffer_finish(&text) == 0)
+        render_visible(out, text.data, "");
+    buffer_char(out, '\n');
+    buffer_release(&text);
+    frames_write(out, line->frames, line->frame_count, "    ");
+}
+
+void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time)
+{
+    for (size_t i = 0; i < plugins->count; i++) {
+        const struct convert_plugin *plugin = &plugins->items[i];
+        for (size_t k = 0; k < plugin->line_count; k++)
+            put_line(out, plugins, plugin, &plugin->lines[k]);
+    }
+    for (size_t i = 0; i < plugins->count; i++) {
+        const struct convert_plugin *plugin = &plugins->items[i];
+        if (!every_time && plugin->ns <= run_ns / WORTH_PRINTING)
+            continue;
+        buffer_text(out, "gputrace: plugin ");
+        put_name(out, plugins, plugin);
+        buffer_text(out, ": ");
+        buffer_text(out, text_count(plugin->calls, NULL).text);
+        buffer_text(out, plugin->calls == 1 ? " call, " : " calls, ");
+        if (plugin->ns >= NS_PER_S)
+            buffer_format(out, "%.2f s\n", (double)plugin->ns / (double)NS_PER_S);
+        else
+            buffer_format(out, "%.1f ms\n", (double)plugin->ns / (double)NS_PER_MS);
+    }
 }

@@ -1,6 +1,6 @@
 /*
- * Shows progress on stderr, in a terminal line that is replaced in place. Removes an unfinished trace when a signal or
- * a fault ends the tool.
+ * What commands print to stderr about their work: progress, in a terminal line that is replaced in place, and the last
+ * line about a trace. Removes an unfinished trace when a signal or a fault ends the tool.
  */
 #ifndef GPUTRACE_CLI_PROGRESS_H
 #define GPUTRACE_CLI_PROGRESS_H
@@ -13,6 +13,9 @@
 #include "launch/drain.h"
 #include "launch/launch.h"
 #include "trace/meaning/passes/passes.h"
+
+struct buffer;
+struct output_place;
 
 /* A thread that shows a task and its progress on the terminal once the task takes longer than a second. */
 struct progress {
@@ -55,20 +58,35 @@ void end_when_asked(const struct signals *signals, int status, const char *forma
 /* From now on, a signal or fault as in end_when_asked() calls CLEAN too (async-signal-safe; NULL for none). */
 void clean_when_asked(void (*clean)(void));
 
-/* --- the stack and faults of a command --- */
-
-/*
- * Runs a command with the stack that its libraries need, independent of the user's limits. If the command crashes, the
- * signal handler prints where the records are.
- */
-
-/* Returns CALL(ARGC, ARGV). If the limit of stacks is below 8 MiB, CALL and the threads that it starts get stacks of
- * 8 MiB. The limit itself is not changed, because programs that are started inherit it. */
-int call_with_stack(int (*call)(int argc, char **argv), int argc, char **argv);
-
 /* From now on, a fault of this process, or an exit() by a library (libdw exits without memory), calls TIDY
  * (async-signal-safe; may be NULL), prints MESSAGE (a line, which must stay valid) and exits with STATUS. A MESSAGE of
  * NULL ends this. */
 void end_at_fault(void (*tidy)(void), const char *message, int status);
+
+/* --- the last line about a trace, and messages of plugins --- */
+
+/* The largest traces that a browser can load, in bytes. JSON counts uncompressed: Perfetto needs 2.4 bytes of memory
+ * for each of its bytes, and has at most 4 GiB. A .pftrace counts as stored: it is compressed inside, to about a
+ * fortieth of the JSON. */
+#define BROWSER_JSON_MOST UINT64_C(1800000000)
+#define BROWSER_PFTRACE_MOST UINT64_C(250000000)
+
+/* Returns whether records are missing or doubtful, or an option such as --capture-range waited for an event that never
+ * came. */
+bool summary_is_incomplete(const struct convert_summary *summary);
+
+/* Prints the number of events, the file and its size, losses, events that never came, and where PLACE, which may be
+ * NULL, has moved an older file. */
+void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place);
+
+/* Prints the text of LINE, a buffer in memory, with notice(), and releases LINE. */
+void summary_notice(struct buffer *line);
+
+/* Writes "12.3 MB", in steps of 1000. */
+void summary_put_size(struct buffer *buffer, uint64_t bytes);
+
+/* Writes the messages of plugins with their call stacks. Writes the time that a plugin took if it exceeds a hundredth
+ * of RUN_NS, the program's run time, or if EVERY_TIME is set. */
+void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time);
 
 #endif

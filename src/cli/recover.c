@@ -19,7 +19,6 @@
 #include "cli/trace_files.h"
 #include "cli/progress.h"
 #include "cli/session.h"
-#include "cli/summary.h"
 #include "trace/meaning/passes/passes.h"
 #include "launch/drain.h"
 #include "launch/run_directory.h"
@@ -210,19 +209,6 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return output_place_check(place);
 }
 
-/* Warns if the directory is in use and the trace will be incomplete: a launcher holds it (HELD), or processes still
- * write into it. Returns whether it is in use. */
-static bool warn_if_in_use(const struct run_directory *directory, bool held)
-{
-    unsigned writers = run_directory_writers(directory);
-    if (writers > 0)
-        warning("%u process%s still write%s into '%s': the trace has only what was recorded so far", writers,
-                writers == 1 ? "" : "es", writers == 1 ? "s" : "", directory->path);
-    else if (held)
-        warning("'%s' is in use by another gputrace: the trace has only what was recorded so far", directory->path);
-    return writers > 0 || held;
-}
-
 static int recover(const struct recover_options *wanted, const char *path)
 {
     static struct run_directory directory;
@@ -231,7 +217,13 @@ static int recover(const struct recover_options *wanted, const char *path)
     bool held, safe;
     if (run_directory_open(&directory, path, &held, &safe) < 0)
         return -1;
-    bool busy = warn_if_in_use(&directory, held);
+    unsigned writers = run_directory_writers(&directory);
+    bool busy = writers > 0 || held; /* the launcher or a process will write more records */
+    if (writers > 0)
+        warning("%u process%s still write%s into '%s': the trace has only what was recorded so far", writers,
+                writers == 1 ? "" : "es", writers == 1 ? "s" : "", directory.path);
+    else if (held)
+        warning("'%s' is in use by another gputrace: the trace has only what was recorded so far", directory.path);
     if (held && drain_hold(directory.path) != 0)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, &place);

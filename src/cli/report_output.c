@@ -109,14 +109,6 @@ static uint64_t take_old(const char *word, size_t length)
     return 0;
 }
 
-static uint64_t with_parts(unsigned section)
-{
-    uint64_t bits = 0;
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        bits |= section_list[i].part_of == section ? REPORT_BIT(i) : 0;
-    return bits;
-}
-
 static bool is_compared(const struct option_choice *word)
 {
     return word->value >= WORD_ALL || section_list[word->value].section->comparable.noun;
@@ -169,7 +161,9 @@ int section_words_take(const char *value, bool compared, uint64_t *sections, enu
             return error("--report: 'list' prints the sections, and stands alone: use -r list");
         if (word && word->value >= WORD_ALL)
             *choice = list ? SECTIONS_LISTED : SECTIONS_ALL;
-        *sections |= old ? old : with_parts((unsigned)word->value);
+        *sections |= old;
+        for (unsigned i = 0; !old && i < REPORT_SECTION_COUNT; i++) /* none for WORD_ALL and WORD_LIST */
+            *sections |= section_list[i].part_of == (unsigned)word->value ? REPORT_BIT(i) : 0;
         value += length;
         if (*value != '\0')
             continue;
@@ -189,29 +183,23 @@ struct pager {
     int input; /* pipe to the pager's standard input */
 };
 
-/* Returns whether COMMAND can be started: its first word is an installed program, or needs a shell, as in "LESS=F
- * less". A missing pager is not an error. */
-static bool is_there(const char *command)
-{
-    size_t length = strcspn(command, " \t");
-    char word[PATH_MAX];
-    if (strcspn(command, "=|&;<>()$`\\\"'*?[#~") < length)
-        return true;
-    snprintf(word, sizeof(word), "%.*s", (int)length, command);
-    return program_is_there(word);
-}
-
-/* Returns the command of the user's pager, or NULL if there is none. */
-static const char *command(void)
+/* Returns the command of the user's pager, or NULL if there is none. A command whose first word is not installed does
+ * not count, unless only a shell understands it, as in "LESS=F less". */
+static const char *pager_command(void)
 {
     const char *own = getenv("GPUTRACE_PAGER"), *any = getenv("PAGER");
     const char *chosen = own ? own : any ? any : "less";
-    return *chosen && strcmp(chosen, "cat") != 0 && is_there(chosen) ? chosen : NULL;
+    size_t length = strcspn(chosen, " \t");
+    char word[PATH_MAX];
+    if (!*chosen || strcmp(chosen, "cat") == 0)
+        return NULL;
+    snprintf(word, sizeof(word), "%.*s", (int)length, chosen);
+    return strcspn(chosen, "=|&;<>()$`\\\"'*?[#~") < length || program_is_there(word) ? chosen : NULL;
 }
 
 static void start(struct pager *pager)
 {
-    const char *chosen = !isatty(STDOUT_FILENO) ? NULL : command();
+    const char *chosen = !isatty(STDOUT_FILENO) ? NULL : pager_command();
     int ends[2];
     pager->tried = true;
     if (!chosen || pipe2(ends, O_CLOEXEC) != 0)
@@ -260,18 +248,6 @@ int pager_take_none(void *context, const char *value)
     return setenv("GPUTRACE_PAGER", "", 1);
 }
 
-/* Closes the pipe and waits until the user has quit the pager. */
-static void pager_end(struct pager *pager)
-{
-    if (pager->pid == 0)
-        return;
-    close(pager->input);
-    while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    signal(SIGINT, SIG_DFL);
-    pager->pid = 0;
-}
-
 /* --- where a report goes --- */
 
 int page_file_check(const char *path, bool other_format)
@@ -294,7 +270,12 @@ static int write_text(struct progress *progress, int (*write)(void *context, str
     int failure = buffer_finish(&out);
     progress_end(progress);
     buffer_release(&out);
-    pager_end(&pager);
+    if (pager.pid != 0) {
+        close(pager.input);
+        while (waitpid(pager.pid, NULL, 0) < 0 && errno == EINTR)
+            continue; /* until the user has quit the pager */
+        signal(SIGINT, SIG_DFL);
+    }
     return failure ? error("cannot write to standard output: %s", strerror(failure)) : status;
 }
 

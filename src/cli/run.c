@@ -3,8 +3,8 @@
  * ended. If anything fails before the start, the program still runs; if anything fails after it, the records stay where
  * they are.
  */
-
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 #include "analysis/report.h"
 #include "cli/report_output.h"
+#include "cli/diagnosis.h"
 #include "cli/progress.h"
 #include "cli/trace_files.h"
 #include "cli/run_options.h"
-#include "cli/summary.h"
 #include "cli/session.h"
 #include "common/buffer.h"
 #include "common/clock.h"
@@ -111,9 +111,14 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* Stops packing spools. This must happen before they are read. */
-static void stop_draining(struct run *run)
+/* Stops CPU sampling and the packing of spools. This must happen before they are read. */
+static void stop_recording(struct run *run)
 {
+    if (run->cpu) {
+        struct cpu_figures figures = cpu_recorder_stop(run->cpu);
+        verbose("%" PRIu64 " CPU samples and %" PRIu64 " times off the processor, read in %.3f s of a processor",
+                figures.samples, figures.states, (double)figures.processor / (double)NS_PER_S);
+    }
     if (!run->drain)
         return;
     struct drain_figures figures = drain_stop(run->drain);
@@ -124,6 +129,52 @@ static void stop_draining(struct run *run)
         verbose("%.1f MB of records became %.1f MB, packed while the program ran, in %.2f s of a processor",
                 (double)figures.bytes / 1e6, (double)figures.packed / 1e6,
                 (double)figures.processor / (double)NS_PER_S);
+}
+
+/* Prints a line about what this user or machine cannot record, if there is something. */
+static void notice_lacks(const struct perf_wanted *wanted, const struct perf_able *able)
+{
+    const char *lacks[4];
+    size_t count = 0;
+    char text[256];
+    if (wanted->hertz && !able->kernel)
+        lacks[count++] = "samples of time in system calls";
+    if (wanted->hertz && !able->stack_copy)
+        lacks[count++] = "call stacks of code without frame pointers";
+    if (wanted->switches && !able->leave_stack)
+        lacks[count++] = "call stacks of switches";
+    if (wanted->switches && !able->states)
+        lacks[count++] = "wakers and disk waits";
+    int length = 0;
+    for (size_t i = 0; i < count; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s",
+                           i == 0          ? ""
+                           : i + 1 < count ? ", "
+                                           : " and ",
+                           lacks[i]);
+    if (count > 0)
+        notice("--cpu: the trace will have no %s: this needs more rights (gputrace-run(1))", text);
+}
+
+/* Starts to record CPU samples and switches, if --cpu asks for them. */
+static void start_cpu(struct run *run, pid_t pid)
+{
+    char reason[PERF_REASON_BYTES];
+    struct perf_able able;
+    const struct cpu_recording recording = {.wanted = run->options.cpu,
+                                            .pid = pid,
+                                            .directory = run->directory.path,
+                                            .from = (uint64_t)run->options.settings.start_at,
+                                            .to = (uint64_t)run->options.settings.stop_at,
+                                            .ranks = run->options.settings.ranks,
+                                            .first_alone = run->options.first_alone != 0};
+    if (recording.wanted.hertz == 0 && !recording.wanted.switches)
+        return;
+    run->cpu = cpu_recorder_start(&recording, &able, reason);
+    if (run->cpu)
+        notice_lacks(&recording.wanted, &able);
+    else
+        warning("--cpu: the trace will have no CPU samples and switches: %s", reason);
 }
 
 static enum launch_way before(void *context, pid_t pid)
@@ -153,13 +204,7 @@ static enum launch_way before(void *context, pid_t pid)
     run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
     if (!run->drain)
         verbose("records are not packed while the program runs: no thread (%m)");
-    run->cpu = run_cpu_start(&(struct cpu_recording){.wanted = run->options.cpu,
-                                                     .pid = pid,
-                                                     .directory = run->directory.path,
-                                                     .from = (uint64_t)run->options.settings.start_at,
-                                                     .to = (uint64_t)run->options.settings.stop_at,
-                                                     .ranks = run->options.settings.ranks,
-                                                     .first_alone = run->options.first_alone != 0});
+    start_cpu(run, pid);
     return LAUNCH_PREPARED;
 }
 
@@ -347,8 +392,7 @@ static int carry_out(struct run *run)
     }
     if (ran && run->traced && run->options.wait_all)
         wait_for_all(run);
-    run_cpu_stop(run->cpu);
-    stop_draining(run);
+    stop_recording(run);
     run->unrecorded = spool_server_stop(run->server);
     run->server = NULL;
     if (ran && run->traced)

@@ -1,17 +1,12 @@
-/*
- * The options of `gputrace run`, and the parsers of their lists (--trace, --stacks, --cpu). Starts CPU sampling, with
- * warnings about what this user or machine cannot record.
- */
+/* The options of `gputrace run`, and the parsers of their lists (--trace, --stacks, --cpu). */
 #include "cli/run_options.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "cli/options.h"
 #include "cli/trace_files.h"
 #include "launch/program.h"
@@ -24,6 +19,15 @@ void run_options_init(struct run_options *options)
     settings_init(&options->settings);
     options->settings.capture_range = "none";
     options->settings.cupti = getenv("GPUTRACE_CUPTI");
+}
+
+/* Reads the LENGTH digits at TEXT. Returns whether they are a number from 1 to MOST. */
+static bool parse_count(const char *text, size_t length, int64_t most, int64_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < length && *count <= most; i++)
+        *count = text[i] >= '0' && text[i] <= '9' ? *count * 10 + (text[i] - '0') : most + 1;
+    return *count > 0 && *count <= most;
 }
 
 /* --- --trace --- */
@@ -82,16 +86,6 @@ static const struct option_choice stacks_words[] = {
 
 #define STACKS_EVERY_MAX 1000000
 
-/* Reads the N of --stacks=LIST:N, digits without a unit. Returns 0, or -1 after error(). */
-static int parse_every(const char *text, int64_t *every)
-{
-    size_t length = strspn(text, "0123456789");
-    *every = length > 0 && length <= 7 && text[length] == '\0' ? strtoll(text, NULL, 10) : 0;
-    return *every > 0 && *every <= STACKS_EVERY_MAX
-               ? 0
-               : error("--stacks: '%s' is not a number of launches from 1 to %d", text, STACKS_EVERY_MAX);
-}
-
 /* Reads the words of --stacks and, behind a colon, the number of launches for each recorded stack: "launch,sync",
  * "all:100", "none". */
 static int take_stacks(void *context, const char *text)
@@ -105,8 +99,12 @@ static int take_stacks(void *context, const char *text)
             return -1;
         settings->stacks |= choice->value;
         item += length;
-        if (*item != ',')
-            return *item ? parse_every(item + 1, &settings->stacks_every) : 0;
+        if (!*item)
+            return 0;
+        if (*item == ':' && parse_count(item + 1, strlen(item + 1), STACKS_EVERY_MAX, &settings->stacks_every))
+            return 0;
+        if (*item == ':')
+            return error("--stacks: '%s' is not a number of launches from 1 to %d", item + 1, STACKS_EVERY_MAX);
     }
 }
 
@@ -141,27 +139,6 @@ static int take_capture_range(void *range, const char *value)
                  value);
 }
 
-/* Refuses an empty list, which the agent would read as no list. */
-static int take_domains(const char **list, const char *option, const char *value)
-{
-    *list = value;
-    return *value
-               ? 0
-               : error(
-                     "--%s: no NVTX domain given: use names separated by commas, 'default' for the one without a name",
-                     option);
-}
-
-static int take_nvtx_domains(void *list, const char *value)
-{
-    return take_domains(list, "nvtx-domains", value);
-}
-
-static int take_nvtx_exclude(void *list, const char *value)
-{
-    return take_domains(list, "nvtx-exclude", value);
-}
-
 static int take_ranks(void *ranks, const char *value)
 {
     *(const char **)ranks = value;
@@ -176,6 +153,7 @@ static const struct option_choice plugin_words[] = {{"calls", 0}, {"hazards", 0}
 static const struct option_choice cpu_words[] = {{"samples", 0}, {"switches", 0}, {NULL, 0}};
 static const struct option_choice wait_words[] = {{"primary", false}, {"all", true}, {NULL, 0}};
 
+#define DOMAINS_WANTED "NVTX domain given: use names separated by commas, 'default' for the one without a name"
 #define FIELD(name) offsetof(struct run_options, name)
 #define BIT(name, word, on, text) word " "
 
@@ -230,15 +208,15 @@ const struct option_row run_option_rows[] = {
              "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
     {.word = "nvtx-domains",
      .argument = "LIST",
-     .type = OPTION_CALL,
-     .take = take_nvtx_domains,
+     .type = OPTION_WORDS,
+     .unit = DOMAINS_WANTED,
      .offset = FIELD(settings.nvtx_domains),
      .help = "record only these NVTX domains, separated by commas;\n"
              "'default' is the one without a name"},
     {.word = "nvtx-exclude",
      .argument = "LIST",
-     .type = OPTION_CALL,
-     .take = take_nvtx_exclude,
+     .type = OPTION_WORDS,
+     .unit = DOMAINS_WANTED,
      .offset = FIELD(settings.nvtx_exclude),
      .help = "record all NVTX domains except these"},
     {.word = "stacks",
@@ -335,18 +313,6 @@ const struct option_row run_option_rows[] = {
 #define HERTZ_USUAL 1000u
 #define HERTZ_MOST 10000u
 
-static int parse_hertz(const char *text, size_t length, unsigned *hertz)
-{
-    unsigned long number = 0;
-    for (size_t i = 0; i < length && number <= HERTZ_MOST; i++)
-        number = text[i] >= '0' && text[i] <= '9' ? number * 10 + (unsigned long)(text[i] - '0') : HERTZ_MOST + 1;
-    if (length == 0 || number == 0 || number > HERTZ_MOST)
-        return error("--cpu: 'samples:%.*s' is not valid: use a number of samples a second from 1 to %u", (int)length,
-                     text, HERTZ_MOST);
-    *hertz = (unsigned)number;
-    return 0;
-}
-
 static int parse_word(const char *word, size_t length, struct perf_wanted *wanted)
 {
     static const char samples[] = "samples", switches[] = "switches";
@@ -358,8 +324,13 @@ static int parse_word(const char *word, size_t length, struct perf_wanted *wante
     if (length < name || strncmp(word, samples, name) != 0 || (length > name && word[name] != ':'))
         return error("--cpu: '%.*s' is not valid: use samples, samples:HZ, switches, or both separated by a comma",
                      (int)length, word);
-    wanted->hertz = HERTZ_USUAL;
-    return length > name ? parse_hertz(word + name + 1, length - name - 1, &wanted->hertz) : 0;
+    int64_t hertz = HERTZ_USUAL;
+    int digits = length > name ? (int)(length - name - 1) : 0;
+    if (length > name && !parse_count(word + name + 1, (size_t)digits, HERTZ_MOST, &hertz))
+        return error("--cpu: 'samples:%.*s' is not valid: use a number of samples a second from 1 to %u", digits,
+                     word + name + 1, HERTZ_MOST);
+    wanted->hertz = (unsigned)hertz;
+    return 0;
 }
 
 int cpu_list_take(void *field, const char *text)
@@ -374,52 +345,4 @@ int cpu_list_take(void *field, const char *text)
         if (!*word)
             return 0;
     }
-}
-
-/* Prints a line about what this user or machine cannot record, if there is something. */
-static void say_what_lacks(const struct perf_wanted *wanted, const struct perf_able *able)
-{
-    const char *lacks[4];
-    size_t count = 0;
-    char text[256];
-    if (wanted->hertz && !able->kernel)
-        lacks[count++] = "samples of time in system calls";
-    if (wanted->hertz && !able->stack_copy)
-        lacks[count++] = "call stacks of code without frame pointers";
-    if (wanted->switches && !able->leave_stack)
-        lacks[count++] = "call stacks of switches";
-    if (wanted->switches && !able->states)
-        lacks[count++] = "wakers and disk waits";
-    int length = 0;
-    for (size_t i = 0; i < count; i++)
-        length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s",
-                           i == 0          ? ""
-                           : i + 1 < count ? ", "
-                                           : " and ",
-                           lacks[i]);
-    if (count > 0)
-        notice("--cpu: the trace will have no %s: this needs more rights (gputrace-run(1))", text);
-}
-
-struct cpu_recorder *run_cpu_start(const struct cpu_recording *recording)
-{
-    char reason[PERF_REASON_BYTES];
-    struct perf_able able;
-    if (recording->wanted.hertz == 0 && !recording->wanted.switches)
-        return NULL;
-    struct cpu_recorder *recorder = cpu_recorder_start(recording, &able, reason);
-    if (recorder)
-        say_what_lacks(&recording->wanted, &able);
-    else
-        warning("--cpu: the trace will have no CPU samples and switches: %s", reason);
-    return recorder;
-}
-
-void run_cpu_stop(struct cpu_recorder *recorder)
-{
-    if (!recorder)
-        return;
-    struct cpu_figures figures = cpu_recorder_stop(recorder);
-    verbose("%" PRIu64 " CPU samples and %" PRIu64 " times off the processor, read in %.3f s of a processor",
-            figures.samples, figures.states, (double)figures.processor / (double)NS_PER_S);
 }

@@ -1,4 +1,4 @@
-/* The options of `gputrace run`, and the start and end of CPU sampling (--cpu). */
+/* The options of `gputrace run`. */
 #ifndef GPUTRACE_CLI_RUN_OPTIONS_H
 #define GPUTRACE_CLI_RUN_OPTIONS_H
 
@@ -45,17 +45,8 @@ void run_options_init(struct run_options *options);
  */
 int trace_list_take(void *bits, const char *text);
 
-/* --- --cpu --- */
-
 /* Reads the list of --cpu ("samples", "samples:HZ" and "switches", separated by commas) into WANTED, a struct
  * perf_wanted. Returns 0, or -1 after error(). */
 int cpu_list_take(void *wanted, const char *text);
-
-/* Starts to record CPU samples and switches. Prints a line about what this user or machine cannot record. Returns NULL
- * if RECORDING asks for nothing or nothing can be recorded. */
-struct cpu_recorder *run_cpu_start(const struct cpu_recording *recording);
-
-/* Ends the recording and frees RECORDER, which may be NULL. */
-void run_cpu_stop(struct cpu_recorder *recorder);
 
 #endif

@@ -89,25 +89,22 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     }
 }
 
-/* Returns the end of the pattern that begins at AT. */
-static const char *after_pattern(const char *at)
-{
-    const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
-    return end ? end + 1 : at + 1 + (at[1] != '\0');
-}
-
 /* Returns the ending of NAME, such as ".json" or ".json.gz", or NULL. These are not endings: a number (run-1.5), a text
  * that contains or precedes a pattern, and a whole name (.hidden). */
 static const char *ending_of(const char *name)
 {
     const char *first = name, *ending = NULL;
-    for (const char *at = name; *at; at = *at == '%' ? after_pattern(at) : at + 1) {
+    for (const char *at = name; *at; at++) {
         if (*at == '/')
             first = at + 1;
         if (*at == '/' || *at == '%')
             ending = NULL;
         else if (*at == '.' && at > first && isalpha((unsigned char)at[1]) && (!ending || strcmp(at, ".gz") != 0))
             ending = at;
+        if (*at == '%') { /* the pattern has two letters, or is %q{VARIABLE} */
+            const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
+            at = end ? end : at + (at[1] != '\0');
+        }
     }
     return ending;
 }

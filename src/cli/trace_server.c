@@ -345,15 +345,6 @@ static bool take(struct piece *rest, const char *end, struct piece *piece)
     return true;
 }
 
-static struct piece trim(struct piece piece)
-{
-    while (piece.length > 0 && strchr(" \t", piece.at[0]))
-        piece = (struct piece){piece.at + 1, piece.length - 1};
-    while (piece.length > 0 && strchr(" \t", piece.at[piece.length - 1]))
-        piece.length--;
-    return piece;
-}
-
 /* Returns whether LINE has no control characters but tabs: other programs might read them as the end of a line. */
 static bool is_clean(struct piece line)
 {
@@ -378,7 +369,10 @@ static bool read_header(struct headers *headers, struct piece line)
     if (!is_clean(line) || !take(&value, ":", &name) || name.length == 0 || memchr(name.at, ' ', name.length) ||
         memchr(name.at, '\t', name.length))
         return false;
-    value = trim(value);
+    while (value.length > 0 && strchr(" \t", value.at[0]))
+        value = (struct piece){value.at + 1, value.length - 1};
+    while (value.length > 0 && strchr(" \t", value.at[value.length - 1]))
+        value.length--;
     if (is_name(name, "Host")) {
         headers->hosts++;
         headers->right_host = is_text(value, VIEW_HOST);

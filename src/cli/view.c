@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
-#include "cli/summary.h"
+#include "cli/progress.h"
 #include "cli/trace_files.h"
 #include "cli/trace_server.h"
 #include "common/clock.h"

@@ -11,7 +11,7 @@
 #include "common/buffer.h"
 #include "tests/trace/meaning/make_nvtx_extension.h"
 #include "tests/trace/meaning/make_plugin.h"
-#include "cli/summary.h"
+#include "cli/progress.h"
 #include "trace/meaning/passes/passes.h"
 #include "analysis/report.h"
 #include "common/settings.h"

@@ -1,7 +1,7 @@
 /* The last line about a trace: how to open it, and what was lost. */
 #include "tests/unit.h"
 
-#include "cli/summary.h"
+#include "cli/progress.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "trace/meaning/passes/passes.h"

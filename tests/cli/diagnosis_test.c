@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "cli/doctor_libraries.h"
+#include "cli/diagnosis.h"
 
 static void answer_length(const void *question, void *answer)
 {

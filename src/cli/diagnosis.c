@@ -1,9 +1,13 @@
-/* Forks a child for each library, which loads it, calls its functions, and writes the answer to shared memory. */
-#include "cli/doctor_libraries.h"
+/*
+ * Forks a child for each library, which loads it, calls its functions, and writes the answer to shared memory. Finds
+ * the likely cause of an empty trace by the command line, the program's file, and notes in the spool directory.
+ */
+#include "cli/diagnosis.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <stdalign.h>
@@ -18,7 +22,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/memory.h"
+#include "common/spool.h"
+#include "launch/program.h"
+#include "symbols/elf_file.h"
+#include "trace/meaning/passes/passes.h"
 
 /* Memory that both processes share. The child sets `whole` when the answer is complete. */
 struct shared {
@@ -41,16 +50,6 @@ static _Noreturn void be_child(void (*ask)(const void *, void *), const void *qu
     _exit(0); /* without the exit handlers of loaded libraries */
 }
 
-static enum probe_end follow(pid_t child, const struct shared *shared)
-{
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (shared->whole)
-        return PROBE_ANSWERED;
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? PROBE_TOO_SLOW : PROBE_CRASHED;
-}
-
 enum probe_end probe(void (*ask)(const void *, void *), const void *question, void *answer, size_t size)
 {
     size_t bytes = sizeof(struct shared) + size;
@@ -61,7 +60,16 @@ enum probe_end probe(void (*ask)(const void *, void *), const void *question, vo
     pid_t child = fork();
     if (child == 0)
         be_child(ask, question, shared);
-    enum probe_end end = child < 0 ? PROBE_NOT_ASKED : follow(child, shared);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    enum probe_end end = PROBE_CRASHED;
+    if (child < 0)
+        end = PROBE_NOT_ASKED;
+    else if (shared->whole)
+        end = PROBE_ANSWERED;
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        end = PROBE_TOO_SLOW;
     memcpy(answer, shared->answer, size); /* after a crash: the part that was written before */
     munmap(shared, bytes);
     return end;
@@ -176,7 +184,85 @@ void ask_library(const char *path, struct library_answer *answer)
     answer->end = probe(question_library, path, answer, sizeof(*answer));
 }
 
-bool doctor_lacks_cuda(char *words, size_t size)
+/* --- why a trace is empty --- */
+
+void run_empty_note_nested(void)
+{
+    char path[PATH_MAX];
+    const char *outer = getenv("GPUTRACE_SPOOL");
+    int length = outer ? snprintf(path, sizeof(path), "%s/" SPOOL_NESTED_FILE, outer) : -1;
+    int fd = length < 0 || (size_t)length >= sizeof(path) ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Programs and options that start other programs without gputrace's environment variables. The first row always does;
+ * the others are reported for empty traces only. */
+static const struct {
+    const char *does, *starters[14];
+} ways[] = {
+    {"starts programs without the environment variables that load the recorder",
+     {"env -i", "env -", "env --ignore-environment", "exec -c", "sudo", "doas", "setpriv --reset-env", "su -", "su -l",
+      "su --login", "runuser -", "runuser -l", "bwrap --clearenv", NULL}},
+    {"starts programs in a container",
+     {"docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl", NULL}},
+    {"starts programs on other hosts", {"ssh", "srun", "pdsh", NULL}},
+    {"lets another process start programs", {"systemd-run", NULL}},
+};
+#define SEPARATORS " \t\n;&|()'\""
+
+/* Reads the next word of a command line, which may be in an argument of a shell, and moves *AT behind it. Returns false
+ * at the end. */
+static bool next_word(char *const **argv, const char **at, char *word, size_t space)
+{
+    while (**argv) {
+        *at = *at ? *at : **argv;
+        *at += strspn(*at, SEPARATORS);
+        size_t length = strcspn(*at, SEPARATORS);
+        if (length > 0) {
+            snprintf(word, space, "%.*s", length < space ? (int)length : 0, *at);
+            *at += length;
+            return true;
+        }
+        (*argv)++;
+        *at = NULL;
+    }
+    return false;
+}
+
+/* Warns of the first program in the command line that starts others where they are not recorded. Returns whether it
+ * warned. */
+static bool warn_of_starter(const char *program, char *const *argv, bool empty)
+{
+    char word[PATH_MAX], name[64] = "", text[128], begin[PATH_MAX + 64] = "";
+    const char *at = NULL;
+    size_t count = empty ? sizeof(ways) / sizeof(*ways) : 1;
+    if (empty)
+        snprintf(begin, sizeof(begin), "'%s' used neither CUDA nor NVTX, and ", program);
+    while (next_word(&argv, &at, word, sizeof(word))) {
+        bool is_option = *word == '-';
+        if (!is_option)
+            snprintf(name, sizeof(name), "%.63s", program_name(word));
+        snprintf(text, sizeof(text), "%s%s%.60s", name, is_option ? " " : "", is_option ? word : "");
+        if (strstr(word, "_INJECTION64_PATH")) { /* "CUDA_INJECTION64_PATH", "--unset=NVTX_INJECTION64_PATH" */
+            warning("%s'%s' changes by what programs load the recorder: without it they are not recorded", begin, word);
+            return true;
+        }
+        for (size_t i = 0; i < count; i++)
+            for (const char *const *starter = ways[i].starters; *starter; starter++)
+                if (strcmp(text, *starter) == 0) {
+                    bool login = strncmp(text, "su ", 3) == 0 || strncmp(text, "runuser ", 8) == 0;
+                    warning("%s'%s' %s, which are not recorded: start gputrace behind it, as in '%s ... %s'", begin,
+                            text, ways[i].does, text, login ? "-c \"gputrace run PROGRAM\"" : "gputrace run PROGRAM");
+                    return true;
+                }
+    }
+    return false;
+}
+
+/* Initialises CUDA in a child process. Returns whether that fails, and writes the reason into WORDS: "CUDA found no
+ * driver". */
+static bool lacks_cuda(char *words, size_t size)
 {
     enum { NO_DEVICE = 100 }; /* CUDA_ERROR_NO_DEVICE */
     struct driver_answer driver;
@@ -193,4 +279,38 @@ bool doctor_lacks_cuda(char *words, size_t size)
     else
         snprintf(words, size, "the CUDA driver cannot be initialised (%d: %s)", driver.result, driver.words);
     return driver.end != PROBE_ANSWERED || driver.result != 0 || driver.devices == 0;
+}
+
+void run_empty_warn(const struct run_program *run, const struct convert_summary *summary)
+{
+    const char *program = run->argv[0];
+    bool empty = summary->processes == 0;
+    const char *torch = run->torch ? ", and no process of Python (3.8 or newer) loaded PyTorch" : "";
+    struct elf_facts facts = elf_facts_read(run->path);
+    char words[512], nested[PATH_MAX];
+    int length = snprintf(nested, sizeof(nested), "%s/" SPOOL_NESTED_FILE, run->directory);
+    if (length > 0 && (size_t)length < sizeof(nested) && access(nested, F_OK) == 0)
+        warning("'%s' started another gputrace: what that one ran is in its trace and not in this one", program);
+    else if (empty && facts.is_static)
+        warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
+                summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
+    else if (empty && run->ranks && summary->losses.unrecorded == 0)
+        warning("no process that used CUDA or NVTX was one of the ranks '%s' (--ranks)", run->ranks);
+    else if (empty && facts.is_for_musl)
+        warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
+                program);
+    else if (empty && summary->losses.unrecorded > 0)
+        return;
+    else if (warn_of_starter(program, run->argv, empty) || (!empty && (summary->cuda || !facts.has_kernels)))
+        return;
+    else if (lacks_cuda(words, sizeof(words)))
+        warning("%s, and '%s' %s%s%s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX" : "was recorded without it", empty ? torch : "",
+                !empty         ? ""
+                : summary->cpu ? ", so the trace has only what --cpu records"
+                               : ", so the trace is empty");
+    else if (empty && !summary->cpu)
+        warning("'%s' used neither CUDA nor NVTX%s: the trace is empty; what it starts without the environment "
+                "variables of gputrace is not recorded",
+                program, torch);
 }

@@ -1,12 +1,14 @@
 /*
- * Asks libcuda, libcupti and libgputrace.so for their versions and functions. Each library is loaded in a child
- * process, so that its crash, its output and its threads do not affect the tool.
+ * Finds out why programs are not recorded: for `gputrace doctor`, and after `gputrace run` for an empty trace.
+ *
+ * libcuda, libcupti and libgputrace.so are each loaded in a child process and asked for their versions and functions,
+ * so that a crash, output and threads of a library do not affect the tool.
  *
  * No NVIDIA header is needed: the few functions called here are looked up by name and have had these prototypes in
  * every version.
  */
-#ifndef GPUTRACE_CLI_DOCTOR_LIBRARIES_H
-#define GPUTRACE_CLI_DOCTOR_LIBRARIES_H
+#ifndef GPUTRACE_CLI_DIAGNOSIS_H
+#define GPUTRACE_CLI_DIAGNOSIS_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -56,8 +58,24 @@ void ask_driver(struct driver_answer *answer);
 void ask_cupti(const char *path, struct cupti_answer *answer);
 void ask_library(const char *path, struct library_answer *answer);
 
-/* Initialises CUDA in a child process. Returns whether that fails, and writes the reason into WORDS: "CUDA found no
- * driver". */
-bool doctor_lacks_cuda(char *words, size_t size);
+/* --- why a trace is empty --- */
+
+struct convert_summary;
+
+/* The traced program, for run_empty_warn(). */
+struct run_program {
+    const char *path;      /* of the program */
+    char *const *argv;     /* its arguments, argv[0] first; NULL at the end */
+    const char *ranks;     /* the list of --ranks; NULL if all ranks are recorded */
+    const char *directory; /* the spool directory */
+    bool torch;            /* the user asked for operators of PyTorch */
+};
+
+/* Prints a warning if the program or its CUDA calls were not recorded and the cause can be found. Must be called before
+ * the spool directory is removed. */
+void run_empty_warn(const struct run_program *program, const struct convert_summary *summary);
+
+/* If this gputrace runs under another one, notes in the other's spool directory that this one records the program. */
+void run_empty_note_nested(void);
 
 #endif
