@@ -255,24 +255,19 @@ static void count_unknown(int device)
     heap_unlock(heap);
 }
 
-static void free_in(void *pointer, int device, CUstream stream)
-{
-    struct heap *heap = heap_known(device);
-    struct block *block;
-    if (!pointer || (heap && enter_and_free(heap, pointer, stream)))
-        return;
-    heap = heap_lock_owner(pointer, device, &block); /* the caller passed the wrong device */
-    if (heap)
-        heap_unlock(heap);
-    if (!heap || !enter_and_free(heap, pointer, stream))
-        count_unknown(device);
-}
-
 void gputrace_free(void *pointer, size_t size, int device, struct CUstream_st *stream)
 {
     (void)size;
     int saved = errno;
-    free_in(pointer, device, stream);
+    struct heap *heap = heap_known(device);
+    struct block *block;
+    if (pointer && (!heap || !enter_and_free(heap, pointer, stream))) {
+        heap = heap_lock_owner(pointer, device, &block); /* the caller passed the wrong device */
+        if (heap)
+            heap_unlock(heap);
+        if (!heap || !enter_and_free(heap, pointer, stream))
+            count_unknown(device);
+    }
     errno = saved;
 }
 

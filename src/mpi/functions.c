@@ -118,32 +118,6 @@ static struct communicator *find_or_put(const struct mpi_constants *constants, u
     return put(handle, &members, name);
 }
 
-/* Writes what is known of the communicator HANDLE to *FOUND. If COLLECTIVE, counts the operation, whose number from 0
- * is `operations`. Returns false if nothing is known. */
-static bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
-                              struct communicator *found)
-{
-    pthread_mutex_lock(&communicators.lock);
-    struct communicator *communicator = find_or_put(constants, handle);
-    if (communicator) {
-        *found = *communicator;
-        communicator->operations += collective;
-    }
-    pthread_mutex_unlock(&communicators.lock);
-    return communicator != NULL;
-}
-
-/* Counts a call of all ranks of PARENT that creates a communicator from it, before the call. Returns how many such
- * calls there were, including this one, or 0. */
-static uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent)
-{
-    pthread_mutex_lock(&communicators.lock);
-    struct communicator *communicator = find_or_put(constants, parent);
-    uint64_t number = communicator ? ++communicator->made : 0;
-    pthread_mutex_unlock(&communicators.lock);
-    return number;
-}
-
 /* Writes the name of a communicator created from PARENT. A long name is cut and ends with a hash. The caller holds the
  * lock. */
 static void name_child(char *name, const struct communicator *parent, uint64_t number,
@@ -174,8 +148,8 @@ static void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t m
     pthread_mutex_unlock(&communicators.lock);
 }
 
-/* Notes a created communicator after the call: MADE is the new one, or the null handle. NUMBER is the result of
- * communicator_making(). GROUP_ALONE: only the members called. */
+/* Notes a created communicator after the call: MADE is the new one, or the null handle. NUMBER counts
+ * the calls that create one from PARENT. GROUP_ALONE: only the members called. */
 static void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
                               uint64_t made)
 {
@@ -205,21 +179,6 @@ static void communicator_made(const struct mpi_constants *constants, uint64_t pa
  * a matched message, the data of a persistent request. Objects of different kinds have different handles. */
 static struct map by_handle; /* handle -> struct range_facts * */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Keeps FACTS for the object HANDLE, and replaces those of an older object with this handle. */
-static void object_keep(uint64_t handle, const struct range_facts *facts)
-{
-    pthread_mutex_lock(&lock);
-    uint64_t *place = map_put(&by_handle, handle, NULL);
-    struct range_facts *kept = place ? (struct range_facts *)(uintptr_t)*place : NULL; /* NOLINT: stored below */
-    if (place && !kept)
-        kept = malloc(sizeof(*kept));
-    if (kept) {
-        *kept = *facts;
-        *place = (uintptr_t)kept;
-    }
-    pthread_mutex_unlock(&lock);
-}
 
 /* Returns the argument at a position, or 0 for position 0. */
 static long argument(const struct call *call, unsigned position)
@@ -362,7 +321,14 @@ static bool find_communicator(struct call *call, struct range_facts *facts, stru
     if (at->communicator == 0)
         return true;
     call->handle = handle(call, at->communicator, MPI_COMMUNICATORS);
-    if (!communicator_find(call->constants, call->handle, at->collective, space))
+    pthread_mutex_lock(&communicators.lock);
+    struct communicator *known = find_or_put(call->constants, call->handle);
+    if (known) {
+        *space = *known;
+        known->operations += at->collective; /* in SPACE it is the number of this operation, from 0 */
+    }
+    pthread_mutex_unlock(&communicators.lock);
+    if (!known)
         return false;
     facts->communicator = space->id;
     facts->name = space->text;
@@ -386,7 +352,7 @@ static void find_facts(struct call *call, struct range_facts *facts)
         pthread_mutex_lock(&lock);
         const uint64_t *place = map_get(&by_handle, object);
         if (place && *place)
-            *facts = *(const struct range_facts *)(uintptr_t)*place; /* NOLINT: object_keep() stored it */
+            *facts = *(const struct range_facts *)(uintptr_t)*place; /* NOLINT: call_keep_made() stored it */
         pthread_mutex_unlock(&lock);
     }
     facts->known &=
@@ -409,8 +375,13 @@ void call_read_facts(struct call *call)
 {
     const struct arguments *at = call->at;
     find_facts(call, &call->facts);
-    if (at->creates && !at->group_alone)
-        call->made = communicator_making(call->constants, call->handle);
+    if (at->creates && !at->group_alone) {
+        /* Counts the calls of all ranks that create a communicator from this one. */
+        pthread_mutex_lock(&communicators.lock);
+        struct communicator *parent = find_or_put(call->constants, call->handle);
+        call->made = parent ? ++parent->made : 0;
+        pthread_mutex_unlock(&communicators.lock);
+    }
     if (at->frees)
         call->freed = call_handle_at(call, at->frees, 0, MPI_COMMUNICATORS);
 }
@@ -437,5 +408,16 @@ void call_keep_made(struct call *call)
         call->facts.peer = source;
         call->facts.tag = tag;
     }
-    object_keep(call_handle_at(call, at->keeps, 0, at->kind), &call->facts);
+    /* Facts of an older object with this handle are replaced. */
+    uint64_t object = call_handle_at(call, at->keeps, 0, at->kind);
+    pthread_mutex_lock(&lock);
+    uint64_t *place = map_put(&by_handle, object, NULL);
+    struct range_facts *kept = place ? (struct range_facts *)(uintptr_t)*place : NULL; /* NOLINT: stored below */
+    if (place && !kept)
+        kept = malloc(sizeof(*kept));
+    if (kept) {
+        *kept = call->facts;
+        *place = (uintptr_t)kept;
+    }
+    pthread_mutex_unlock(&lock);
 }

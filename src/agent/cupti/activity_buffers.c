@@ -191,20 +191,6 @@ static void note_handed_out(uint8_t *data, size_t bytes)
     pthread_mutex_unlock(&activity.lock);
 }
 
-/* Removes the buffer from in_use. Returns whether its API calls are kept. */
-static bool note_returned(const uint8_t *data)
-{
-    bool keep = true;
-    pthread_mutex_lock(&activity.lock);
-    for (unsigned i = 0; i < BUFFERS_MAX; i++)
-        if (activity.in_use[i].data == data) {
-            keep = activity.in_use[i].keep;
-            __atomic_store_n(&activity.in_use[i].data, NULL, __ATOMIC_RELAXED);
-        }
-    pthread_mutex_unlock(&activity.lock);
-    return keep;
-}
-
 void activity_buffers_keep(bool keep)
 {
     pthread_mutex_lock(&activity.lock);
@@ -236,7 +222,14 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
     (void)size;
     if (fork_unannounced())
         return;
-    bool keep = note_returned(buffer);
+    bool keep = true; /* API calls are kept */
+    pthread_mutex_lock(&activity.lock);
+    for (unsigned i = 0; i < BUFFERS_MAX; i++)
+        if (activity.in_use[i].data == buffer) {
+            keep = activity.in_use[i].keep;
+            __atomic_store_n(&activity.in_use[i].data, NULL, __ATOMIC_RELAXED);
+        }
+    pthread_mutex_unlock(&activity.lock);
     bool calls_alone = activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
     if (calls_alone && !keep) {
         memset(buffer, 0, valid); /* chunks must be zeroed when they are not used */

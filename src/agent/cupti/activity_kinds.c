@@ -69,21 +69,6 @@ static struct {
     bool recording, on, unsupported;
 } unified_memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static CUptiResult configure_unified_memory(const struct cupti *cupti)
-{
-    CUpti_ActivityUnifiedMemoryCounterConfig configs[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT - 1];
-    const unsigned count = sizeof(configs) / sizeof(*configs);
-    if (!cupti->cuptiActivityConfigureUnifiedMemoryCounter)
-        return CUPTI_ERROR_NOT_SUPPORTED;
-    for (unsigned i = 0; i < count; i++)
-        configs[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
-            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
-            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1),
-            .enable = 1,
-        };
-    return cupti->cuptiActivityConfigureUnifiedMemoryCounter(configs, count);
-}
-
 /* Enables or disables the kind as recording needs. The caller holds the lock. */
 static void switch_unified_memory(const struct cupti *cupti)
 {
@@ -94,7 +79,17 @@ static void switch_unified_memory(const struct cupti *cupti)
         unified_memory.on = false;
         return;
     }
-    CUptiResult result = configure_unified_memory(cupti);
+    CUpti_ActivityUnifiedMemoryCounterConfig configs[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT - 1];
+    const unsigned count = sizeof(configs) / sizeof(*configs);
+    for (unsigned i = 0; i < count; i++)
+        configs[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1),
+            .enable = 1,
+        };
+    CUptiResult result = cupti->cuptiActivityConfigureUnifiedMemoryCounter
+                             ? cupti->cuptiActivityConfigureUnifiedMemoryCounter(configs, count)
+                             : CUPTI_ERROR_NOT_SUPPORTED;
     if (result == CUPTI_SUCCESS)
         result = cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     unified_memory.on = result == CUPTI_SUCCESS;

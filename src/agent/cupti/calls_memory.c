@@ -298,24 +298,19 @@ static uint32_t stream_id_of(const struct request *request)
     return cupti_ids_of_stream(request->returned->ids, call, request->stream);
 }
 
-static void publish_failure(const struct request *request, enum gputrace_memory_kind kind)
-{
-    struct gputrace_memory_allocation_failure failure = {
-        .call = request->returned->call,
-        .bytes = request->bytes,
-        .pool = request->pool,
-        .stream = request->stream,
-        .stream_id = stream_id_of(request),
-        .kind = kind,
-    };
-    failure.call.device = request->device;
-    registry_memory_allocation_failure_publish_by(request->returned->reader, &failure);
-}
-
 static void publish_allocation(const struct request *request, enum gputrace_memory_kind kind)
 {
     if (!request->done) {
-        publish_failure(request, kind);
+        struct gputrace_memory_allocation_failure failure = {
+            .call = request->returned->call,
+            .bytes = request->bytes,
+            .pool = request->pool,
+            .stream = request->stream,
+            .stream_id = stream_id_of(request),
+            .kind = kind,
+        };
+        failure.call.device = request->device;
+        registry_memory_allocation_failure_publish_by(request->returned->reader, &failure);
         return;
     }
     struct gputrace_memory_allocation allocation = {

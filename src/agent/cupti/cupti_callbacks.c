@@ -86,52 +86,6 @@ static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
     cupti_ids_forget_streams(); /* comes last, because the stream's number was needed above */
 }
 
-/* Handles the resource callback CBID, a CUpti_CallbackIdResource, with its DATA. It comes on the thread that changed
- * the resource, in the driver call OPEN (NULL: not in a call with a callback). OPEN is marked if the change was
- * published. */
-static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
-{
-    struct gputrace_call call;
-    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
-    const CUpti_GraphData *graph = data->resourceDescriptor;
-    switch (cbid) {
-    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-        registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
-        break;
-    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-        call = call_within(NULL, data->context);
-        activity_buffers_unloading();
-        lazy_loading_unloaded();
-        registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
-        phases_end(NULL, data->context, &call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
-        break;
-    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
-        if (module)
-            registry_code_load_publish(&(struct gputrace_code_load){
-                .call = call_within(open, data->context),
-                .code = module->pCubin,
-                .bytes = module->cubinSize,
-                .module_id = module->moduleId,
-            });
-        break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
-        if (graph)
-            graph_node_starts(graph->nodeType, open);
-        break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-        if (graph)
-            graph_node_made(graph->node, graph->nodeType, open);
-        break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
-        if (graph)
-            graph_node_copied(graph->node, graph->originalNode, open);
-        break;
-    default: break;
-    }
-}
-
 /* --- threads --- */
 
 /* A thread's data for callbacks, in one variable because finding a thread-local variable takes a call. */
@@ -300,11 +254,52 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 
 /* --- the subscription --- */
 
-/* Separate from the path of calls, which are frequent: that keeps few registers to save there. */
+/* Handles the resource callback CBID, a CUpti_CallbackIdResource, with its DATA. It comes on the thread that changed
+ * the resource. The innermost driver call with a callback, if any, is marked if the change was published. Separate from
+ * the path of calls, which are frequent: that keeps few registers to save there. */
 static __attribute__((noinline)) void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
     struct open_call *innermost = open_call_back(&callback_thread()->open, 1);
-    cupti_resource_changed(cbid, data, innermost->row ? innermost : NULL);
+    struct open_call *open = innermost->row ? innermost : NULL;
+    struct gputrace_call call;
+    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+    const CUpti_GraphData *graph = data->resourceDescriptor;
+    switch (cbid) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
+        break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        call = call_within(NULL, data->context);
+        activity_buffers_unloading();
+        lazy_loading_unloaded();
+        registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
+        phases_end(NULL, data->context, &call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
+        break;
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+        if (module)
+            registry_code_load_publish(&(struct gputrace_code_load){
+                .call = call_within(open, data->context),
+                .code = module->pCubin,
+                .bytes = module->cubinSize,
+                .module_id = module->moduleId,
+            });
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
+        if (graph)
+            graph_node_starts(graph->nodeType, open);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+        if (graph)
+            graph_node_made(graph->node, graph->nodeType, open);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
+        if (graph)
+            graph_node_copied(graph->node, graph->originalNode, open);
+        break;
+    default: break;
+    }
 }
 
 static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)

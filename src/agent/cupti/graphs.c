@@ -21,6 +21,8 @@
 
 static const struct cupti *cupti_in_use;
 
+static uint32_t capturer; /* thread of the only capture; 0: several; changed under `lock`, read without it */
+
 static __thread uint32_t conditional_in; /* correlation id of the last call that created a conditional node */
 
 static __thread struct {
@@ -72,10 +74,12 @@ void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_c
     bool is_copy = by_graph_call && (row->phase != 0 || !row->publish); /* reported to graph_node_copied(), too */
     if (!is_gpu_op || is_copy || (is_kernel && by_graph_call))
         return;
+    /* This thread may work for the thread that began the only open capture, as PyTorch's backward threads do. */
+    uint32_t capturing = captures_go_on() ? __atomic_load_n(&capturer, __ATOMIC_RELAXED) : 0;
     publish(&(struct gputrace_graph_node){.node = node_number(node),
                                           .function = by_launch ? row->launched(open->params) : NULL,
                                           .correlation = open ? open->correlation : 0,
-                                          .capturer = captures_other_thread(),
+                                          .capturer = capturing != thread_id() ? capturing : 0,
                                           .made = true});
     if (by_launch)
         first_launches_captured();
@@ -216,7 +220,6 @@ void graph_launches_forget(void)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* launches are switched in the order of counts */
 unsigned captures_going_on;                              /* also read without the lock */
-static uint32_t capturer; /* thread of the only capture; 0: several; also read without the lock */
 
 /* Sets the count and switches the callbacks of launches. The caller holds the lock. */
 static void set_going_on(unsigned count)
@@ -247,12 +250,6 @@ void captures_forget(void)
     pthread_mutex_lock(&lock);
     set_going_on(0);
     pthread_mutex_unlock(&lock);
-}
-
-uint32_t captures_other_thread(void)
-{
-    uint32_t thread = captures_go_on() ? __atomic_load_n(&capturer, __ATOMIC_RELAXED) : 0;
-    return thread != 0 && thread != thread_id() ? thread : 0;
 }
 
 /* The driver returns an error for the legacy default stream while others are captured; that stream is not captured. */

@@ -35,10 +35,6 @@ void graphs_atfork_child(void);
 void captures_begin(void);
 void captures_end(void);
 
-/* Returns the thread that began the only open capture if it is another thread: this thread may work for it, as
- * PyTorch's backward threads do. Returns 0 if no or several captures are open, or if this thread began it. */
-uint32_t captures_other_thread(void);
-
 /* Number of open captures. */
 extern unsigned captures_going_on;
 static inline bool captures_go_on(void)

@@ -243,21 +243,6 @@ static void read_settings(void)
     nvtx_domains_select(library.settings.nvtx_domains, library.settings.nvtx_exclude);
 }
 
-/* Loads libraries that recording needs. Called without the lock: the dynamic loader has a lock of its own, and a thread
- * that loads a library may be waiting for ours. */
-static void start_loading(bool forked)
-{
-    if (library.settings.stacks & STACKS_ALL)
-        stacks_prepare();
-    if ((library.settings.stacks & STACKS_PYTHON) && stacks_find_python())
-        capture_python_found();
-    operators_find();
-    if (forked)
-        plugins_after_fork(library.parent);
-    else
-        plugins_load(library.settings.plugins);
-}
-
 /* Whether a system call filter forbids what recording needs; then the process is not recorded. Signals are not blocked
  * here, because trying to may end the process, so two threads may run this at once. */
 static bool is_put_to_sleep(void)
@@ -293,9 +278,20 @@ static bool start_recording(void)
     bool recording = library.recording;
     pthread_mutex_unlock(&library.lock);
     signal_guard_end(&before);
-    if (first && recording)
-        start_loading(forked);
-    return recording;
+    if (!first || !recording)
+        return recording;
+    /* Libraries that recording needs are loaded without the lock: the dynamic loader has a lock of its own, and a thread
+     * that loads a library may be waiting for ours. */
+    if (library.settings.stacks & STACKS_ALL)
+        stacks_prepare();
+    if ((library.settings.stacks & STACKS_PYTHON) && stacks_find_python())
+        capture_python_found();
+    operators_find();
+    if (forked)
+        plugins_after_fork(library.parent);
+    else
+        plugins_load(library.settings.plugins);
+    return true;
 }
 
 /* Starts the library if that has not happened. Returns whether this process is recorded. */

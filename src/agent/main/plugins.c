@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,21 +225,9 @@ static struct {
     bool begun;        /* plugins were loaded in this process, and its end was not published yet */
 } plugins;
 
-/* Warns the user, on stderr and in the trace. Returns false. */
-static bool warn_user(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static bool warn_user(const char *format, ...)
-{
-    char words[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(words, sizeof(words), format, args);
-    va_end(args);
-    recorder_warn("%s", words);
-    return false;
-}
-
-/* Says why a plugin is left out. Returns false. */
-#define refuse(path, format, ...) warn_user("plugin '%s' is left out: " format, (path), ##__VA_ARGS__)
+/* Says why a plugin is left out. The value is false. */
+#define LEFT_OUT "plugin '%s' is left out: "
+#define refuse(path, format, ...) (recorder_warn(LEFT_OUT format, (path), ##__VA_ARGS__), false)
 
 static bool is_ours(const char *path, const struct gputrace_plugin *plugin)
 {
@@ -258,13 +245,13 @@ static const struct gputrace_plugin *open_plugin(const char *path)
 {
     char where[PATH_MAX];
     if (world_writable(path, where)) {
-        refuse(path, "everybody can write to '%s'", where);
+        recorder_warn(LEFT_OUT "everybody can write to '%s'", path, where);
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *words = dlerror();
-        refuse(path, "%s", words ? words : "it cannot be loaded");
+        recorder_warn(LEFT_OUT "%s", path, words ? words : "it cannot be loaded");
         return NULL;
     }
     const struct gputrace_plugin *plugin = dlsym(library, "gputrace_plugin");
@@ -296,17 +283,6 @@ static bool start(const char *path, const char *settings)
     return refuse(path, "its start failed with %d", failed);
 }
 
-/* Loads the plugin of one line of the setting, "PATH,SETTINGS". LINE is cut at its first comma. */
-static void load(char *line)
-{
-    size_t length = strcspn(line, ",");
-    char *settings = line[length] ? line + length + 1 : line + length;
-    line[length] = '\0';
-    uint64_t began = clock_monotonic();
-    if (*line && start(line, settings))
-        verbose("plugin '%s' started in %" PRIu64 " us", line, (clock_monotonic() - began) / NS_PER_US);
-}
-
 void plugins_load(const char *lines)
 {
     plugins.begun = true;
@@ -316,8 +292,13 @@ void plugins_load(const char *lines)
         uint64_t began = clock_now();
         reader->in_client = true; /* this thread's calls are the plugins', not the program's */
         char *rest = copy;
-        for (char *line; (line = strsep(&rest, "\n"));)
-            load(line);
+        for (char *line; (line = strsep(&rest, "\n"));) { /* a line is "PATH,SETTINGS" */
+            char *settings = line;
+            const char *path = strsep(&settings, ",");
+            uint64_t start_began = clock_monotonic();
+            if (*path && start(path, settings ? settings : ""))
+                verbose("plugin '%s' started in %" PRIu64 " us", path, (clock_monotonic() - start_began) / NS_PER_US);
+        }
         reader->in_client = false;
         registry_plugin_window_publish(&(struct gputrace_plugin_window){began, clock_now()});
         atexit(plugins_process_end); /* after the plugins' constructors, so it is called before their destructors */
@@ -331,8 +312,8 @@ const struct gputrace_host *plugins_program_host(uint32_t version)
     if (version == GPUTRACE_CALLBACKS_VERSION)
         return host_make(REGISTRY_PROGRAM, "program", "");
     if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
-        warn_user("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
-                  GPUTRACE_CALLBACKS_VERSION);
+        recorder_warn("the program's own callbacks are not called: " OTHER_VERSION, version, GPUTRACE_VERSION,
+                      GPUTRACE_CALLBACKS_VERSION);
     return NULL;
 }
 

@@ -159,17 +159,6 @@ int service_start(uint64_t flush_interval_ns)
     return failed;
 }
 
-static void ask_pools_last(void)
-{
-    if (!service.runs || !memory_pools_any())
-        return;
-    uint64_t end = clock_monotonic() + FINISH_WAIT_NS;
-    __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
-    name_capture_request(); /* wakes the thread */
-    while (sem_trywait(&service.asked_pools) != 0 && clock_monotonic() < end)
-        nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
-}
-
 /* Waits at most a second for the current round, and takes its lock: a round that hangs in the driver must not hang the
  * program's end. Returns false if the round did not end. */
 static bool wait_for_round(void)
@@ -193,7 +182,14 @@ void service_driver_ends(void)
 
 void service_finish(void)
 {
-    ask_pools_last();
+    if (service.runs && memory_pools_any()) {
+        /* The thread reads the pools for the last time. */
+        uint64_t end = clock_monotonic() + FINISH_WAIT_NS;
+        __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
+        name_capture_request(); /* wakes the thread */
+        while (sem_trywait(&service.asked_pools) != 0 && clock_monotonic() < end)
+            nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
+    }
     memory_pools_stop();
     if (!wait_for_round())
         return;

@@ -63,26 +63,21 @@ int nccl_wanted(void)
 
 /* --- communicators --- */
 
-/* Returns the result of ncclGetVersion() in the library that contains CALLER, or 0. The program may not be able to see
- * that function by name. NCCL has just loaded a library, so the loader's lock is free. */
-static int version_of(const void *caller)
-{
-    Dl_info info;
-    int (*get)(int *version), version = 0;
-    void *library = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    *(void **)&get = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
-    if (!get || get(&version) != NCCL_SUCCESS)
-        version = 0;
-    if (library)
-        dlclose(library);
-    return version;
-}
-
+/* Records the result of ncclGetVersion() in the library that contains CALLER. The program may not be able to see that
+ * function by name. NCCL has just loaded a library, so the loader's lock is free. */
 void nccl_version(const void *caller)
 {
-    int saved = errno, version = is_recorded() ? version_of(caller) : 0;
+    int saved = errno, version = 0, (*get)(int *version);
+    Dl_info info;
     char text[32];
-    if (version > 0) {
+    if (!is_recorded())
+        return;
+    void *library = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    *(void **)&get = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
+    bool known = get && get(&version) == NCCL_SUCCESS;
+    if (library)
+        dlclose(library);
+    if (known && version > 0) {
         int length = snprintf(text, sizeof(text), "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
         record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
                           text_of_bytes(text, (size_t)length), .head.flags = SPOOL_NCCL_VERSION);

@@ -235,15 +235,6 @@ static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_s
     return width;
 }
 
-/* Returns how many bytes of the payload can be read. Memory beyond the schema's size, or of a size not passed by the
- * program, is checked. */
-static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadData_t *payload, uint64_t size)
-{
-    uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);
-    uint64_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
-    return kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
-}
-
 /* Publishes payload INDEX, without following its pointers. */
 static void copy_payload(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
 {
@@ -253,7 +244,10 @@ static void copy_payload(struct payload_copy *copy, const nvtxPayloadData_t *pay
     if (payload->payload && payload->size != 0) {
         uint64_t size = payload->size == SIZE_MAX ? size_by_schema(copy, schema, payload) : payload->size;
         blob->bytes = payload->payload;
-        blob->size = readable(schema, payload, size);
+        /* Memory beyond the schema's size, or of a size not passed by the program, is checked. */
+        uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);
+        uint64_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
+        blob->size = kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
         publish_copy(
             copy,
             &(struct spool_nvtx_piece){
@@ -296,16 +290,6 @@ uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, con
     return copy.number;
 }
 
-static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *text)
-{
-    const nvtxPayloadData_t *payloads = (const nvtxPayloadData_t *)(uintptr_t)attributes->payload.ullValue;
-    if (attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT || attributes->reserved0 <= 0)
-        return;
-    const struct nvtx_domain domain = {.number = event->domain};
-    event->payload = nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, text);
-    event->payload_type = event->payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
-}
-
 uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t time, const struct payload_schema *schema,
                                   const nvtxPayloadData_t *events, size_t stride, const nvtxPayloadData_t *flexible)
 {
@@ -345,6 +329,13 @@ void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputra
     }
     if (NVTX_HAS(attributes, message))
         event->message = nvtx_message(attributes->messageType, attributes->message, text, &event->string);
-    if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT)
-        read_payloads(attributes, event, text); /* comes last: payloads override attributes */
+    /* Payloads come last, because they override attributes. */
+    if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT &&
+        attributes->reserved0 > 0) {
+        const nvtxPayloadData_t *payloads = (const nvtxPayloadData_t *)(uintptr_t)attributes->payload.ullValue;
+        const struct nvtx_domain domain = {.number = event->domain};
+        event->payload =
+            nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, text);
+        event->payload_type = event->payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
+    }
 }

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/python/interpreter.h"
 #include "common/map.h"
 #include "common/threads.h"
 
@@ -347,19 +346,6 @@ static void walk_frames(struct walk *walk, uint64_t frame)
     }
 }
 
-static void read_frames(struct reader *reader, struct memory *memory, struct python_stack *stack, const char *thread)
-{
-    const struct python_layout *layout = &python.interpreter.layout;
-    uint64_t at = (uint64_t)(uintptr_t)thread;
-    struct walk walk = {.layout = layout, .stack = stack, .memory = memory, .reader = reader};
-    if (layout->state.c_frame != 0)
-        walk.c_frame = python_word(at, layout->state.c_frame);
-    if (layout->frames == PYTHON_FRAME_OBJECTS)
-        walk_objects(&walk, python_word(at, layout->state.frame));
-    else
-        walk_frames(&walk, python_word(walk.c_frame ? walk.c_frame : at, layout->state.frame));
-}
-
 /* Reads the frames. They are discarded if the interpreter has ended meanwhile. Returns the number of frames. */
 static unsigned try_read(struct reader *reader, struct python_stack *stack)
 {
@@ -368,8 +354,17 @@ static unsigned try_read(struct reader *reader, struct python_stack *stack)
     let_escape(reader, false);
     if (!thread || !prove(thread))
         return 0;
+    const struct python_layout *layout = &python.interpreter.layout;
+    uint64_t at = (uint64_t)(uintptr_t)thread;
+    struct walk walk = {.layout = layout, .stack = stack, .reader = reader};
     let_escape(reader, true);
-    read_frames(reader, memory_of_thread(), stack, thread);
+    walk.memory = memory_of_thread();
+    if (layout->state.c_frame != 0)
+        walk.c_frame = python_word(at, layout->state.c_frame);
+    if (layout->frames == PYTHON_FRAME_OBJECTS)
+        walk_objects(&walk, python_word(at, layout->state.frame));
+    else
+        walk_frames(&walk, python_word(walk.c_frame ? walk.c_frame : at, layout->state.frame));
     bool same = interpreter_thread(&python.interpreter) == thread;
     let_escape(reader, false);
     return same ? stack->count : 0;

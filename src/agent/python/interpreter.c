@@ -3,7 +3,7 @@
  * the calling thread. Before frames are used, the layout is proved against real frames of the thread. Reads names and
  * lines of code objects.
  */
-#include "agent/python/interpreter.h"
+#include "agent/python/frames.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -228,29 +228,27 @@ static uint64_t print_string(const struct interpreter *python, uint64_t object, 
     return object * by[0] + length * by[1] + last * by[2];
 }
 
-/* Returns a hash of the code's contents. It includes the name's own hash, which Python computes when the code is
- * created. */
-static uint64_t print_contents(const struct interpreter *python, uint64_t code, uint64_t name, uint64_t file)
-{
-    uint64_t table = python_word(code, python->layout.code.line_table);
-    uint64_t length = python_word(table, PYTHON_SIZE), first = 0, last = 0;
-    if (length >= sizeof(first)) {
-        first = python_word(table, PYTHON_BYTES);
-        memcpy(&last, (const char *)(uintptr_t)(table + PYTHON_BYTES + length - sizeof(last)), sizeof(last));
-    }
-    return print_string(python, name, factors) + print_string(python, file, factors + 3) + table * factors[6] +
-           length * factors[7] + first * factors[8] + last * factors[9] +
-           python_word(name, PYTHON_TEXT_HASH) * factors[10];
-}
-
 uint64_t code_print(const struct interpreter *python, uint64_t code)
 {
     const struct python_layout *layout = &python->layout;
     uint64_t name = python_word(code, layout->code.name), file = python_word(code, layout->code.file);
     uint64_t first_line = python_half(code, layout->code.first_line);
     uint32_t version = layout->code.version ? python_half(code, layout->code.version) : 0;
-    uint64_t print = version ? name * factors[0] + file * factors[3] : print_contents(python, code, name, file);
-    print += (first_line << 32 | version) * factors[11];
+    uint64_t print = (first_line << 32 | version) * factors[11];
+    if (version) {
+        print += name * factors[0] + file * factors[3];
+    } else {
+        /* Hashes the code's contents, with the name's own hash, which Python computes when the code is created. */
+        uint64_t table = python_word(code, layout->code.line_table);
+        uint64_t length = python_word(table, PYTHON_SIZE), first = 0, last = 0;
+        if (length >= sizeof(first)) {
+            first = python_word(table, PYTHON_BYTES);
+            memcpy(&last, (const char *)(uintptr_t)(table + PYTHON_BYTES + length - sizeof(last)), sizeof(last));
+        }
+        print += print_string(python, name, factors) + print_string(python, file, factors + 3) + table * factors[6] +
+                 length * factors[7] + first * factors[8] + last * factors[9] +
+                 python_word(name, PYTHON_TEXT_HASH) * factors[10];
+    }
     return print ^ print >> 32;
 }
 

@@ -253,29 +253,22 @@ static void prepare(void)
     registry_context_deletion_register(context_goes, NULL);
 }
 
-/* Returns a new cache for CONTEXT, or NULL if there is no memory. */
-static struct event_cache *make(struct CUctx_st *context)
-{
-    struct event_cache *cache = calloc(1, sizeof(*cache));
-    if (!cache)
-        return NULL;
-    cache->context = context;
-    cache->generation = caches.generation;
-    cache->references = 1; /* the list's reference */
-    pthread_mutex_init(&cache->lock, NULL);
-    cache->next = caches.first;
-    return caches.first = cache;
-}
-
+/* Returns a cache for CONTEXT that no other thread uses, or NULL if there is no memory. */
 static struct event_cache *own(struct CUctx_st *context)
 {
     pthread_once(&once, prepare);
     pthread_mutex_lock(&caches.lock);
     struct event_cache *cache = caches.first;
-    while (cache && (cache->context != context || cache->owned)) /* a cache that no thread uses */
+    while (cache && (cache->context != context || cache->owned))
         cache = cache->next;
-    if (!cache)
-        cache = make(context);
+    if (!cache && (cache = calloc(1, sizeof(*cache)))) {
+        cache->context = context;
+        cache->generation = caches.generation;
+        cache->references = 1; /* the list's reference */
+        pthread_mutex_init(&cache->lock, NULL);
+        cache->next = caches.first;
+        caches.first = cache;
+    }
     if (cache) {
         cache->owned = true;
         __atomic_add_fetch(&cache->references, 1, __ATOMIC_RELAXED);
@@ -309,19 +302,7 @@ static struct event_cache *cache_of_thread(struct CUctx_st *context)
 
 /* --- CUDA --- */
 
-/* Creates an event in the current context. The capture mode is relaxed meanwhile, so that no capture breaks. */
-static CUevent create_in_current(const struct driver *driver, bool timing)
-{
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    bool relaxed = driver->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
-    CUevent event = NULL;
-    if (driver->cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-        event = NULL;
-    if (relaxed)
-        driver->cuThreadExchangeStreamCaptureMode(&mode);
-    return event;
-}
-
+/* Creates an event in CONTEXT. The capture mode is relaxed meanwhile, so that no capture breaks. */
 static CUevent create(CUcontext context, bool timing)
 {
     const struct driver *driver = driver_functions();
@@ -332,7 +313,12 @@ static CUevent create(CUcontext context, bool timing)
         return NULL;
     bool is_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
     if (is_current || driver->cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
-        event = create_in_current(driver, timing);
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        bool relaxed = driver->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+        if (driver->cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+            event = NULL;
+        if (relaxed)
+            driver->cuThreadExchangeStreamCaptureMode(&mode);
         if (!is_current)
             driver->cuCtxPopCurrent_v2(&popped);
     }
@@ -341,18 +327,6 @@ static CUevent create(CUcontext context, bool timing)
 }
 
 /* --- events --- */
-
-static struct cached_event *pop_kept(struct event_cache *cache, bool timing)
-{
-    pthread_mutex_lock(&cache->lock);
-    struct cached_event *event = cache->kept[timing];
-    if (event) {
-        cache->kept[timing] = event->next;
-        event->out = true;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return event;
-}
 
 static struct cached_event *make_event(struct event_cache *cache, bool timing)
 {
@@ -375,7 +349,13 @@ const struct gputrace_cached_event *event_cache_get(struct CUctx_st *context, bo
     struct event_cache *cache = context ? cache_of_thread(context) : NULL;
     if (!cache)
         return NULL;
-    struct cached_event *event = pop_kept(cache, timing);
+    pthread_mutex_lock(&cache->lock);
+    struct cached_event *event = cache->kept[timing];
+    if (event) {
+        cache->kept[timing] = event->next;
+        event->out = true;
+    }
+    pthread_mutex_unlock(&cache->lock);
     if (!event)
         event = make_event(cache, timing);
     if (!event)

@@ -286,24 +286,19 @@ static int child_status(void)
     return waited == child ? status : -1;
 }
 
-static int try_in_child(void)
-{
-    for (int i = 0; i < TRIES; i++) {
-        int status = child_status();
-        if (status >= 0 && WIFEXITED(status))
-            return 0;
-        if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-            return SPOOL_FAILURE_MASK_KILLS;
-    }
-    return SPOOL_FAILURE_MASK_UNKNOWN;
-}
-
 int signal_mask_probe(int64_t launcher_filters)
 {
     int saved = errno;
     int64_t filters = seccomp_filters();
     bool known = filters == 0 || (filters > 0 && filters == launcher_filters);
-    int failure = known ? 0 : try_in_child();
+    int failure = known ? 0 : SPOOL_FAILURE_MASK_UNKNOWN;
+    for (int i = 0; i < TRIES && failure == SPOOL_FAILURE_MASK_UNKNOWN; i++) {
+        int status = child_status();
+        if (status >= 0 && WIFEXITED(status))
+            failure = 0;
+        else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+            failure = SPOOL_FAILURE_MASK_KILLS;
+    }
     __atomic_store_n(&forbidden, failure != 0, __ATOMIC_RELAXED);
     errno = saved;
     return failure;

@@ -37,18 +37,6 @@ static struct {
     uint64_t sequence;
 } chunks;
 
-static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
-{
-    chunk->opened = clock_now();
-    chunk->opened_monotonic = clock_monotonic();
-    chunk->done_monotonic = 0;
-    chunk->thread = (uint32_t)syscall(SYS_gettid);
-    chunk->used = 0;
-    chunk->type = (uint16_t)type;
-    chunk->sequence = __atomic_add_fetch(&chunks.sequence, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
-}
-
 static struct spool_chunk *get_from_pool(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     if (!chunks.open || __atomic_load_n(&chunks.over, __ATOMIC_RELAXED))
@@ -65,7 +53,14 @@ static struct spool_chunk *get_from_pool(enum spool_chunk_type type, uint64_t le
                     "disk");
         return NULL;
     }
-    hand_out(chunk, type);
+    chunk->opened = clock_now();
+    chunk->opened_monotonic = clock_monotonic();
+    chunk->done_monotonic = 0;
+    chunk->thread = (uint32_t)syscall(SYS_gettid);
+    chunk->used = 0;
+    chunk->type = (uint16_t)type;
+    chunk->sequence = __atomic_add_fetch(&chunks.sequence, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
     return chunk;
 }
 

@@ -166,20 +166,6 @@ static bool record(uint32_t self, const struct torch_vector *sizes, const struct
     return true;
 }
 
-/* Reads dimensions. Undefined tensors in lists have no dimensions, so the number does not match: then they are read
- * again without those of lists. */
-static void read_sizes(const struct torch_library *library, const struct torch_function *function,
-                       struct torch_vector *sizes, struct input_lists *lists)
-{
-    library->input_sizes(sizes, function, lists->flatten);
-    if (!lists->flatten || !is_vector(sizes, VECTOR_BYTES, SIZES_MOST) || count_of(sizes, VECTOR_BYTES) == lists->sizes)
-        return;
-    free_sizes(library, sizes);
-    *sizes = (struct torch_vector){0};
-    lists->flatten = false;
-    library->input_sizes(sizes, function, false);
-}
-
 void operator_inputs_record(const struct torch_library *library, const struct torch_function *function, uint32_t self)
 {
     struct torch_vector sizes = {0}, types = {0};
@@ -195,7 +181,16 @@ void operator_inputs_record(const struct torch_library *library, const struct to
     bool known = is_vector(&types, string_bytes, INPUTS_MOST);
     if (known) {
         input_lists_read(&lists, library, function, types.begin, string_bytes, count_of(&types, string_bytes));
-        read_sizes(library, function, &sizes, &lists);
+        library->input_sizes(&sizes, function, lists.flatten);
+        /* Undefined tensors in lists have no dimensions, so the number does not match: then dimensions are read again
+         * without those of lists. */
+        if (lists.flatten && is_vector(&sizes, VECTOR_BYTES, SIZES_MOST) &&
+            count_of(&sizes, VECTOR_BYTES) != lists.sizes) {
+            free_sizes(library, &sizes);
+            sizes = (struct torch_vector){0};
+            lists.flatten = false;
+            library->input_sizes(&sizes, function, false);
+        }
     }
     inside = false;
     if (!known || !record(self, &sizes, &types, string_bytes, &lists)) {
