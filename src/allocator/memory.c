@@ -166,20 +166,6 @@ void account_freed(struct heap *heap, struct block *block, CUstream stream)
                                                    .what = GPUTRACE_FREED});
 }
 
-CUmemoryPool account_released(struct heap *heap, struct block *block)
-{
-    subtract(&heap->stats.held_bytes, block->capacity);
-    return recycle(heap, block);
-}
-
-void account_lost(struct heap *heap, size_t bytes)
-{
-    heap->stats.failed_frees++;
-    heap->stats.held_bytes.current += bytes;
-    heap->stats.held_bytes.freed -= bytes;
-    heap->requested += bytes;
-}
-
 void account_failed(struct heap *heap, size_t bytes, CUstream stream)
 {
     struct gputrace_allocator_stream_stats *of_stream = stats_of_stream(heap, stream);
@@ -221,7 +207,8 @@ struct release {
 static struct release begin_release(struct heap *heap, struct block *block)
 {
     struct release release = {.address = block->address, .bytes = block->capacity};
-    release.pool = account_released(heap, block);
+    subtract(&heap->stats.held_bytes, block->capacity);
+    release.pool = recycle(heap, block);
     return release;
 }
 
@@ -229,7 +216,10 @@ static void end_release(struct heap *heap, const struct release *release, CUstre
 {
     if (heap->gpu.cuda->cuMemFreeAsync(release->address, stream) != CUDA_SUCCESS) {
         heap_lock(heap);
-        account_lost(heap, release->bytes);
+        heap->stats.failed_frees++;
+        heap->stats.held_bytes.current += release->bytes; /* the driver still holds the memory */
+        heap->stats.held_bytes.freed -= release->bytes;
+        heap->requested += release->bytes;
         heap_unlock(heap);
     }
     if (release->pool)

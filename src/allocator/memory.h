@@ -17,15 +17,15 @@ int block_add_stream(struct block *block, CUstream stream);
 
 /*
  * The account of a heap: blocks are created and recycled here, and each change is counted and kept in the history. The
- * heap's lock must be held, except for account_request() and account_cancel(). The calls for a block, in order:
+ * heap's lock must be held, except for account_request(), account_cancel() and memory_release(). The calls for a block,
+ * in order:
  *
  *      account_request()     before the driver is asked for the block's memory
  *      account_cancel()      if the driver has none
  *      account_held()        if the driver allocated it
  *      account_allocated()   when the program gets the block
  *      account_freed()       when the program frees it
- *      account_released()    before the memory is returned to the driver; the block is recycled
- *      account_lost()        if the driver did not accept the memory
+ *      memory_release()      returns the memory to the driver; the block is recycled
  */
 
 #define ACCOUNT_LIMIT ((CUresult)(-1)) /* no error of CUDA's: the allocation would exceed the heap's limit */
@@ -40,10 +40,6 @@ void account_held(struct heap *heap, size_t bytes);
 /* Counts the block as allocated, since TIME. Returns false, and changes nothing, if the host has no memory. */
 bool account_allocated(struct heap *heap, struct block *block, uint64_t time);
 void account_freed(struct heap *heap, struct block *block, CUstream stream);
-
-/* Returns the memory of the private pool, which must be destroyed with its last block, or NULL. */
-CUmemoryPool account_released(struct heap *heap, struct block *block);
-void account_lost(struct heap *heap, size_t bytes);
 
 /* Counts a failed allocation of BYTES for STREAM. */
 void account_failed(struct heap *heap, size_t bytes, CUstream stream);

@@ -173,24 +173,6 @@ static const struct cupti *running(void)
     return __atomic_load_n(&activity.detached, __ATOMIC_RELAXED) ? NULL : cupti;
 }
 
-static void note_handed_out(uint8_t *data, size_t bytes)
-{
-    pthread_mutex_lock(&activity.lock);
-    for (unsigned i = 0; i < BUFFERS_MAX; i++) {
-        struct buffer *buffer = &activity.in_use[i];
-        if (buffer->data)
-            continue;
-        buffer->bytes = bytes;
-        buffer->walked = 0;
-        buffer->keep = activity.keep;
-        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* a crashing thread reads this without the lock */
-        if (i >= activity.slots)
-            __atomic_store_n(&activity.slots, i + 1, __ATOMIC_RELAXED);
-        break;
-    }
-    pthread_mutex_unlock(&activity.lock);
-}
-
 void activity_buffers_keep(bool keep)
 {
     pthread_mutex_lock(&activity.lock);
@@ -206,8 +188,22 @@ static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max
     *records_max = 0; /* no limit but the buffer's size */
     *size = 0;
     *buffer = fork_unannounced() ? NULL : activity.store->get(size);
-    if (*buffer)
-        note_handed_out(*buffer, *size);
+    if (!*buffer)
+        return;
+    pthread_mutex_lock(&activity.lock);
+    unsigned slot = 0;
+    while (slot < BUFFERS_MAX && activity.in_use[slot].data)
+        slot++;
+    if (slot < BUFFERS_MAX) {
+        struct buffer *used = &activity.in_use[slot];
+        used->bytes = *size;
+        used->walked = 0;
+        used->keep = activity.keep;
+        __atomic_store_n(&used->data, *buffer, __ATOMIC_RELEASE); /* a crashing thread reads this without the lock */
+        if (slot >= activity.slots)
+            __atomic_store_n(&activity.slots, slot + 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&activity.lock);
 }
 
 static void count_dropped(CUcontext context, uint32_t stream)

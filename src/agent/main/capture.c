@@ -299,11 +299,6 @@ void capture_ask(bool on)
     change_open(on ? OPEN_ONE : OPEN_NONE, clock_now(), on ? "gputrace_start" : "gputrace_stop");
 }
 
-bool capture_is_on(void)
-{
-    return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
-}
-
 uint64_t capture_follow_clock(void)
 {
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;

@@ -25,7 +25,6 @@ bool capture_hears_nvtx(void);
 
 /* Turns recording on or off for the program (gputrace.h). */
 void capture_ask(bool on);
-bool capture_is_on(void);
 
 /* Turns recording on or off as the time interval and the clock say. Returns the time (ns) until the next call is due,
  * UINT64_MAX for never. The service thread calls this, and so does a forked child with a spool of its own, whose spool

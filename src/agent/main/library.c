@@ -420,7 +420,7 @@ ENTRY(int, InitializeInjectionNvtxExtension, (nvtxExtModuleInfo_t * module), nvt
  * is being recorded right now. */
 ENTRY(int, gputrace_start, (void), (capture_ask(true), 1))
 ENTRY(int, gputrace_stop, (void), (capture_ask(false), 1))
-ENTRY(int, gputrace_active, (void), capture_is_on())
+ENTRY(int, gputrace_active, (void), recorder_is_on())
 
 /* Publishes to subscribers of memory_access that the program's next work in STREAM uses BYTES at AT as MODE (enum
  * gputrace_access_mode) says. Returns 1 if there are subscribers, else 0. */

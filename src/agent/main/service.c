@@ -48,20 +48,6 @@ static struct {
     sem_t asked_pools; /* posted when the thread has read the pools for the last time */
 } service = {.working = PTHREAD_MUTEX_INITIALIZER};
 
-/* Stops using CUPTI when the program has closed all descriptors, the driver's too. The driver and CUPTI do not notice
- * that: when called, they write to descriptor numbers that may be the program's files by then. */
-static void detach_from_closed_driver(void)
-{
-    if (!__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) || !spool_file_was_closed() ||
-        descriptor_any_device(DRIVER_DEVICES))
-        return;
-    __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
-    verbose("the program closed the driver's descriptors: CUPTI is asked no more");
-    activity_buffers_gather(false);
-    activity_buffers_detached();
-    memory_pools_stop();
-}
-
 void service_driver_started(void)
 {
     __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
@@ -75,7 +61,16 @@ static unsigned collect(void)
         spool_file_header()->cuda_unrecorded = 1;
         recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
     }
-    detach_from_closed_driver();
+    /* Stops using CUPTI when the program has closed all descriptors, the driver's too. The driver and CUPTI do not
+     * notice that: when called, they write to descriptor numbers that may be the program's files by then. */
+    if (__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) && spool_file_was_closed() &&
+        !descriptor_any_device(DRIVER_DEVICES)) {
+        __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
+        verbose("the program closed the driver's descriptors: CUPTI is asked no more");
+        activity_buffers_gather(false);
+        activity_buffers_detached();
+        memory_pools_stop();
+    }
     activity_buffers_flush();
     return activity_buffers_gather(false);
 }

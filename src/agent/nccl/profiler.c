@@ -136,39 +136,29 @@ void *nccl_call(const char *type, uint64_t count)
     return (void *)(uintptr_t)number;
 }
 
-/* Joins an operation's words with '\n'. Returns the length. */
-static size_t put_words(char *text, size_t space, const struct nccl_operation *operation)
-{
-    const char *words[] = {operation->function, operation->type, operation->algorithm, operation->protocol};
-    size_t length = 0;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        for (const char *at = words[i]; at && *at && length < space - 1; at++)
-            text[length++] = *at;
-        if (i + 1 < sizeof(words) / sizeof(*words) && length < space - 1)
-            text[length++] = '\n';
-    }
-    return length;
-}
-
 void *nccl_operation(const void *call, const struct nccl_operation *operation)
 {
-    char words[128];
+    char text[128];
+    size_t length = 0;
     uint64_t number;
     if (!is_recorded() || !recorder_is_on())
         return NULL;
     const struct event *known = event_of(call);
     struct event called = known ? *known : (struct event){0};
-    struct nccl_operation whole = *operation;
-    if (called.type) {
-        whole.type = called.type;
-        whole.count = called.count;
+    /* The text is the operation's words, joined with '\n'. */
+    const char *words[] = {operation->function, called.type ? called.type : operation->type, operation->algorithm,
+                           operation->protocol};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        for (const char *at = words[i]; at && *at && length < sizeof(text) - 1; at++)
+            text[length++] = *at;
+        if (i + 1 < sizeof(words) / sizeof(*words) && length < sizeof(text) - 1)
+            text[length++] = '\n';
     }
     event_new(0, 0, &number);
-    struct gputrace_text text = text_of_bytes(words, put_words(words, sizeof(words), &whole));
-    record_write_text(SPOOL_RECORD_NCCL_OPERATION, nccl_operation, clock_now(), text, .number = number,
-                      .communicator = operation->communicator, .sequence = operation->sequence, .count = whole.count,
-                      .called = called.called, .thread = called.thread, .peer = operation->peer,
-                      .channels = operation->channels);
+    record_write_text(SPOOL_RECORD_NCCL_OPERATION, nccl_operation, clock_now(), text_of_bytes(text, length),
+                      .number = number, .communicator = operation->communicator, .sequence = operation->sequence,
+                      .count = called.type ? called.count : operation->count, .called = called.called,
+                      .thread = called.thread, .peer = operation->peer, .channels = operation->channels);
     return (void *)(uintptr_t)number;
 }
 

@@ -67,21 +67,17 @@ INLINE nvtxRangeId_t result_of_none(enum spool_nvtx_what what)
     return what == SPOOL_NVTX_PUSH || what == SPOOL_NVTX_POP ? (nvtxRangeId_t)NVTX_NO_PUSH_POP_TRACKING : 0;
 }
 
-INLINE bool is_message_alone(const nvtxEventAttributes_t *attributes)
-{
-    return attributes && NVTX_HAS(attributes, message) && attributes->category == 0 &&
-           attributes->colorType == NVTX_COLOR_UNKNOWN && attributes->payloadType == NVTX_PAYLOAD_UNKNOWN &&
-           (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII ||
-            attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED);
-}
-
 INLINE nvtxRangeId_t with_attributes(enum spool_nvtx_what what, const char *function, const struct nvtx_domain *domain,
                                      const nvtxEventAttributes_t *attributes)
 {
     struct nvtx_text text;
     if (domain->off)
         return result_of_none(what);
-    if (what != SPOOL_NVTX_START && is_message_alone(attributes)) {
+    bool has_message_alone =
+        attributes && NVTX_HAS(attributes, message) && attributes->category == 0 &&
+        attributes->colorType == NVTX_COLOR_UNKNOWN && attributes->payloadType == NVTX_PAYLOAD_UNKNOWN &&
+        (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII || attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED);
+    if (what != SPOOL_NVTX_START && has_message_alone) {
         uint32_t string;
         struct gputrace_text message = nvtx_message(attributes->messageType, attributes->message, NULL, &string);
         if (published_briefly(what, domain, string, message))

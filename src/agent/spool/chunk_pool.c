@@ -291,34 +291,27 @@ static struct spool_chunk *get_grown(enum spool_chunk_type type, uint64_t least,
     return chunk;
 }
 
-/* Waits until the pool's thread has made the file grow. */
-static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint64_t least, uint64_t most)
-{
-    uint64_t limit = clock_monotonic() + NS_PER_S;
-    struct spool_chunk *chunk = NULL;
-    int result = 0;
-    lock_pool();
-    while (__atomic_load_n(&pool.served, __ATOMIC_RELAXED) && !is_retry_delayed() && result == 0 &&
-           !(chunk = pick(type, least, most, false))) {
-        pthread_cond_signal(&pool.low);
-        result = monotonic_cond_wait(&pool.filled, &pool.lock, limit);
-    }
-    unlock_pool();
-    return chunk;
-}
-
 struct spool_chunk *chunk_pool_get(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     uint64_t good = least > most / 4 ? least : most / 4;
     struct spool_chunk *chunk = get_ready(type, good, most);
     if (!chunk)
         chunk = get_grown(type, good, most);
-    if (!chunk && chunk_pool_failure() == EBADF)
-        chunk = wait_for_pool_thread(type, good, most);
     if (chunk)
         return chunk;
     lock_pool();
-    chunk = pick(type, least, most, true);
+    if (chunk_pool_failure() == EBADF) {
+        /* Waits until the pool's thread has made the file grow. */
+        uint64_t limit = clock_monotonic() + NS_PER_S;
+        int result = 0;
+        while (__atomic_load_n(&pool.served, __ATOMIC_RELAXED) && !is_retry_delayed() && result == 0 &&
+               !(chunk = pick(type, good, most, false))) {
+            pthread_cond_signal(&pool.low);
+            result = monotonic_cond_wait(&pool.filled, &pool.lock, limit);
+        }
+    }
+    if (!chunk)
+        chunk = pick(type, least, most, true);
     unlock_pool();
     return chunk;
 }

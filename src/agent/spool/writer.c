@@ -263,25 +263,20 @@ bool writer_abandon(struct writer *mine)
     return true;
 }
 
-/* Records the name of another thread, if the thread still exists. */
-static void name_other(uint32_t thread)
-{
-    char path[64], comm[COMM_BYTES + 1] = ""; /* one more byte for the newline */
-    snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread);
-    size_t got = process_read_file(path, comm, sizeof(comm));
-    if (got <= 1)
-        return;
-    comm[got - 1] = '\0';
-    record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(comm), .thread = thread);
-}
-
 void writer_name_threads(void)
 {
     int saved = errno;
     DIR *tasks = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0 ? opendir("/proc/self/task") : NULL;
-    for (struct dirent *task; tasks && (task = readdir(tasks));)
-        if (*task->d_name != '.')
-            name_other((uint32_t)strtoul(task->d_name, NULL, 10));
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[64], comm[COMM_BYTES + 1] = ""; /* one more byte for the newline */
+        uint32_t thread = (uint32_t)strtoul(task->d_name, NULL, 10);
+        snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread);
+        size_t got = thread != 0 ? process_read_file(path, comm, sizeof(comm)) : 0;
+        if (got <= 1)
+            continue; /* not a thread, or one that has ended */
+        comm[got - 1] = '\0';
+        record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(comm), .thread = thread);
+    }
     if (tasks)
         closedir(tasks);
     errno = saved;
