@@ -102,36 +102,4 @@ const char *interpreter_thread(const struct interpreter *python);
 enum interpreter_proof { PROOF_NO_FRAMES, PROOF_GOOD, PROOF_BAD };
 enum interpreter_proof interpreter_prove(const struct interpreter *python, const char *thread);
 
-/* --- contents of a code object, which a frame of this thread must hold, in a proved layout --- */
-
-/* Not checked by the thread sanitizer, which would report memory that the end of the interpreter frees meanwhile. */
-#define PYTHON_MEMORY __attribute__((no_sanitize("thread"))) static inline
-
-PYTHON_MEMORY uint64_t python_word(uint64_t object, uint64_t offset)
-{
-    return *(const uint64_t *)(uintptr_t)(object + offset);
-}
-
-PYTHON_MEMORY uint32_t python_half(uint64_t object, uint64_t offset)
-{
-    return *(const uint32_t *)(uintptr_t)(object + offset);
-}
-
-PYTHON_MEMORY unsigned char python_byte(uint64_t object, uint64_t offset)
-{
-    return *(const unsigned char *)(uintptr_t)(object + offset);
-}
-
-/* Returns a fingerprint of a code object, because code may be freed and other code may take its address. It is certain
- * from 3.12 on, where code is numbered. Before, two code objects with equal fingerprints have line tables of equal
- * length and beginning, equal first lines, and names with equal ends, all at the same addresses. */
-uint64_t code_print(const struct interpreter *python, uint64_t code);
-
-/* Writes the text at OFFSET of a code object, the name of its function or of its file, as UTF-8, cut to SPACE bytes.
- * Returns the number of bytes, 0 if there is no text. */
-size_t code_text(const struct interpreter *python, uint64_t code, uint64_t offset, char *out, size_t space);
-
-/* Returns the line of an instruction, as in a frame, or 0 if it has none. */
-uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t instruction);
-
 #endif
