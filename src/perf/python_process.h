@@ -19,8 +19,6 @@
 #include "common/python_layout.h"
 #include "symbols/unwind.h"
 
-/* --- reading an interpreter: python_reader.c --- */
-
 struct python_reader {
     uint32_t pid;
     struct python_layout layout;
@@ -34,15 +32,6 @@ struct python_reader {
  * interpreter of a known version, or if the process cannot be read: errno is then EPERM or ENOSYS. */
 bool python_reader_find(struct python_reader *reader, uint32_t pid, const char *path, const struct code_range *range);
 
-/* A thread that the interpreter knows. */
-struct python_state {
-    uint32_t tid;
-    uint64_t frame; /* address of the innermost frame; 0: none */
-};
-
-/* Reads at most MOST threads into STATES. Returns their number, or -1 with errno set if the process cannot be read. */
-int python_reader_threads(const struct python_reader *reader, struct python_state *states, size_t most);
-
 #define PYTHON_CALLS_MOST 128
 
 /* The functions that a thread is in, innermost first. The outermost functions of a deeper stack are left out. */
@@ -55,10 +44,6 @@ struct python_calls {
     } items[PYTHON_CALLS_MOST];
 };
 
-/* Reads the calls from FRAME outwards. CALLS holds the calls of the last read: once two calls in a row are unchanged,
- * the outer calls are copied from there, since a function's callers do not change. */
-void python_reader_calls(const struct python_reader *reader, uint64_t frame, struct python_calls *calls);
-
 /* A copy of a code object. */
 struct python_code {
     uint64_t address;
@@ -70,18 +55,6 @@ struct python_code {
     unsigned char *line_table;
     size_t line_table_bytes;
 };
-
-/* Returns the print of the code object at ADDRESS, or 0 if there is none. */
-uint64_t python_reader_print(const struct python_reader *reader, uint64_t address);
-/* Copies the code object at ADDRESS. Returns false if there is none or memory is short. Release CODE in either case. */
-bool python_reader_code(const struct python_reader *reader, uint64_t address, struct python_code *code);
-void python_code_release(struct python_code *code);
-
-/* Returns whether CALL has reached its function's own instructions, and sets *LINE to its line, or to 0 if it has none. */
-bool python_call_line(const struct python_reader *reader, const struct python_code *code,
-                      const struct python_call *call, uint32_t *line);
-
-/* --- one process over time: python_process.c --- */
 
 #define PYTHON_SEEN_MOST 512 /* stacks that are kept of a thread, each found by one or more ticks */
 

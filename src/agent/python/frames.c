@@ -2,7 +2,7 @@
  * Walks the Python frames of the calling thread and turns each place (code object and instruction) into a number, with
  * a cache for each thread. A fault while memory is read leaves by siglongjmp(), and then there are no frames.
  *
- * perf/python_reader walks the frames of other processes. It shares layouts, strings and lines with this walk
+ * perf/python_process walks the frames of other processes. It shares layouts, strings and lines with this walk
  * (common/python_layout.h), but not the walk itself: it copies each frame by a system call, trusts nothing that it
  * reads while the process runs, and skips what has not changed since its last reading. Here a frame costs a few
  * nanoseconds of plain loads from memory that cannot change, at every launch, and a signal handler may end the walk.
