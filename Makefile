@@ -15,12 +15,26 @@ DATADIR ?= $(PREFIX)/share
 MANDIR ?= $(DATADIR)/man
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 
-comma := ,
-B := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+# CROSS=aarch64-linux-gnu builds for another processor with that toolchain, into build/aarch64-linux-gnu. SYSROOT is a
+# folder with its headers and libraries, unless they lie in / (multiarch packages of Debian).
+CROSS ?=
+SYSROOT ?=
 
+comma := ,
+B := build$(CROSS:%=/%)$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+
+tool = $(CROSS:%=%-)$(1)
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(call tool,gcc)
 endif
+ifeq ($(origin CXX),default)
+CXX := $(call tool,g++)
+endif
+ifeq ($(origin AR),default)
+AR := $(call tool,ar)
+endif
+override CC += $(SYSROOT:%=--sysroot=%)
+override CXX += $(SYSROOT:%=--sysroot=%)
 CFLAGS ?= -O2 -g
 WERROR_FLAG := $(if $(WERROR),-Werror)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion $(WERROR_FLAG)
@@ -32,11 +46,15 @@ FORTIFY := $(if $(SAN),,$(if $(optimised),$(if $(fortified),,-U_FORTIFY_SOURCE -
 # The way from BINDIR to LIBDIR, so that an installation can be moved as a whole.
 LIBDIR_FROM_BINDIR := $(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')
 DEFINES := -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -DGPUTRACE_LIBDIR='"$(LIBDIR_FROM_BINDIR)"'
-ALL_CFLAGS = -std=c11 $(DEFINES) $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+# Compilers for other processors would take `char` as unsigned.
+ALL_CFLAGS = -std=c11 -fsigned-char $(DEFINES) $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) \
               -fPIC -fno-plt -fvisibility=hidden -ffunction-sections -fdata-sections -pthread
 LINK_FLAGS := -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(LDFLAGS)
 CUDA_INCLUDES := -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES)
+# A toolkit has libraries for its own processor: for another one, those of the simulated GPU have their names.
+CUDA_LIBS := $(if $(CROSS),$(B)/simgpu,$(CUDA_HOME)/lib64)
+CUDA_STUBS := $(if $(CROSS),$(B)/simgpu,$(CUDA_HOME)/lib64/stubs)
 
 # Begins the command of a recipe: $(call say,CC,FILE) prints one short line in the command's place, `V=1` the command
 # itself, `make -s` neither.
@@ -259,6 +277,7 @@ clean: ## removes what was built
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
-	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors"
+	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors, with CROSS=aarch64-linux-gnu"
+	@echo "and SYSROOT=/its/libraries another processor's programs are built, into build/aarch64-linux-gnu"
 
 .PHONY: all always toolkit compile-commands tags setup demo test test-all check-samples bench bench-kill lint fmt install uninstall clean help

@@ -5,13 +5,16 @@ SAMPLES := $(B)/samples
 
 # PTX for every GPU from Turing on, which the driver compiles when it must, and code for Hopper.
 NVCC_FLAGS := -std=c++17 -O2 -g -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90 \
-              -ccbin $(CXX) -Iinclude -Xcompiler -Wall,-Wextra
+              -ccbin $(firstword $(CXX)) -Iinclude -Xcompiler -Wall,-Wextra
+# For another processor, nvcc looks for all of the toolkit below targets.
+NVCC_FLAGS += $(if $(CROSS),$(SYSROOT:%=-Xcompiler --sysroot=%) -I$(CUDA_HOME)/include -I$(CUDA_HOME)/include/cccl \
+              -L$(CUDA_LIBS) -cudadevrt none)
 # RUNPATH, not RPATH: LD_LIBRARY_PATH comes before it, which is how the tests put the simulated GPU in CUDA's place.
 SHARED_CUDART := -cudart shared -Xlinker --enable-new-dtags,-rpath,$(CUDA_HOME)/lib64
 
 SAMPLES_CUDA := $(patsubst samples/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/*.cu)))
 SAMPLES_PLANTED := $(patsubst samples/planted/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/planted/*.cu)))
-SAMPLES_STATIC := $(addprefix $(SAMPLES)/,vector_add_static graphs_static)
+SAMPLES_STATIC := $(if $(CROSS),,$(addprefix $(SAMPLES)/,vector_add_static graphs_static))
 SAMPLES_PER_THREAD := $(addprefix $(SAMPLES)/,launches_per_thread callbacks_per_thread)
 SAMPLES_NVTX := $(addprefix $(SAMPLES)/nvtx_,payload schemas deferred counters memory)
 SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled) $(SAMPLES_NVTX)
@@ -43,19 +46,19 @@ $(SAMPLES_C): $(SAMPLES)/%: samples/%.c
 $(SAMPLES)/libnvtx_all.so: samples/nvtx_all_library.c samples/nvtx_all_library.h samples/samples.mk | $(SAMPLES)/.exists
 	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -isystem $(CUDA_HOME)/include -fPIC -shared -Wl,-soname,libnvtx_all.so \
 	    -o $@ $< -ldl
-$(SAMPLES)/nvtx_all: SAMPLE_LIBS := -Isamples/opencl -L$(SAMPLES) -lnvtx_all -L$(CUDA_HOME)/lib64 -lcudart \
-    -L$(CUDA_HOME)/lib64/stubs -lcuda -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64'
+$(SAMPLES)/nvtx_all: SAMPLE_LIBS := -Isamples/opencl -L$(SAMPLES) -lnvtx_all -L$(CUDA_LIBS) -lcudart \
+    -L$(CUDA_STUBS) -lcuda -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64'
 $(SAMPLES)/nvtx_all: $(SAMPLES)/libnvtx_all.so $(wildcard samples/nvtx_all*.h) samples/opencl/CL/cl.h
 
 $(SAMPLES_CXX): $(SAMPLES)/%: samples/%.cpp
 	$(call say,CXX,$<)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wconversion $(WERROR_FLAG) -Iinclude -isystem $(CUDA_HOME)/include -pthread \
 	    -o $@ $< -ldl
 
-$(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
+$(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_STUBS) -lcuda
 # Linked with the allocator, as programs that use allocator.h are, and with the sanitizer that is in it.
-$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace-allocator -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
+$(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_STUBS) -lcuda -L$(B) -lgputrace-allocator -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
 $(SAMPLES)/pooled: $(B)/libgputrace-allocator.so include/gputrace/allocator.h
-$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks planted_code): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
+$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks planted_code): SHARED_CUDART += -L$(CUDA_STUBS) -lcuda
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
 $(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)

@@ -31,7 +31,7 @@ $(B)/obj/allocator_helpers.a: $(ALLOCATOR_HELPERS)
 $(addprefix $(B)/obj/,tool.a tool_helpers.a agent.a agent_helpers.a allocator.a allocator_helpers.a): Makefile
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
+	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
 $(TOOL_TESTS) $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.o $(B)/obj/tool_helpers.a $(B)/obj/tool.a
 	@mkdir -p $(@D)
@@ -83,7 +83,7 @@ $(B)/tests/bench/libtracing_loops.so: tests/bench/tracing_loops.cu tests/bench/t
 $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/tracing_loops.h include/gputrace/gputrace.h \
     $(B)/tests/bench/libtracing_loops.so
 	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
-	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
+	    -Wl,-rpath-link,$(CUDA_LIBS) -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
 $(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti.c src/common/map.c \
     src/common/memory.c src/common/log.c src/common/text.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c)
@@ -109,7 +109,7 @@ ROBUST_SRC := $(sort $(wildcard tests/robust/programs/*.c))
 ROBUST := $(patsubst %.c,$(B)/%,$(filter-out %_library.c,$(ROBUST_SRC))) $(B)/tests/robust/programs/nvtx_static \
           $(patsubst %_library.c,$(B)/%_library.so,$(filter %_library.c,$(ROBUST_SRC)))
 ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) -pthread
-ROBUST_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -ldl
+ROBUST_LIBS := -L$(CUDA_STUBS) -lcuda -ldl
 
 $(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/robust/programs/torch_fake.h tests/tests.mk
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c

@@ -1,7 +1,7 @@
 # Packages: `make wheel` and `make bundle` (for any Linux with glibc 2.28), `make deb`, `make dist`.
 
-OBJCOPY ?= objcopy
-NM ?= nm
+OBJCOPY ?= $(call tool,objcopy)
+NM ?= $(call tool,nm)
 
 # With PORTABLE=1 programs and libraries run with glibc 2.28, though a newer one is here: objects ask for old versions of
 # its functions (glibc_symbols), or for stand-ins (glibc.c). Before 2.34 threads and dlopen() were in libraries of their

@@ -35,7 +35,7 @@ $(F)/agent.a: $(call fuzz_objects,$(AGENT_SRC) $(COMMON_SRC))
 $(F)/tool.a $(F)/agent.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(call say,AR,$@)ar rcs $@ $(filter %.o,$^)
+	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
 $(call fuzz_targets,$(FUZZ_TOOL)): $(F)/%: $(F)/obj/tests/fuzz/tool/%.o $(F)/tool.a
 	$(call say,LD,$@)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)

@@ -23,11 +23,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The calls that the C library's symlink(), unlink(), link() and rename() make: newer processors have no others. */
+#ifdef SYS_symlink
+enum { SYS_SYMLINK = SYS_symlink, SYS_UNLINK = SYS_unlink, SYS_LINK = SYS_link, SYS_RENAME = SYS_rename };
+#else
+enum { SYS_SYMLINK = SYS_symlinkat, SYS_UNLINK = SYS_unlinkat, SYS_LINK = SYS_linkat, SYS_RENAME = SYS_renameat };
+#endif
+
 /* What a sandbox may not know of, and we ask for. */
 static const unsigned doubtful[] = {
     SYS_membarrier, SYS_memfd_create, SYS_fallocate, SYS_prctl,
     SYS_madvise,    SYS_flock,        SYS_msync,     SYS_statfs,
-    SYS_fstatfs,    SYS_symlink,      SYS_unlink,    SYS_close_range,
+    SYS_fstatfs,    SYS_SYMLINK,      SYS_UNLINK,    SYS_close_range,
     SYS_unshare,    SYS_getrandom,    SYS_prlimit64, SYS_sched_setaffinity,
     SYS_getrlimit,  SYS_ftruncate,    SYS_mremap,    SYS_clock_nanosleep,
 };
@@ -63,7 +70,7 @@ static const unsigned needless[] = {
     SYS_process_madvise,
 };
 static const unsigned spared[] = {
-    SYS_memfd_create,  SYS_flock,  SYS_symlink, SYS_link,  SYS_rename,   SYS_truncate, SYS_close_range,     SYS_unshare,
+    SYS_memfd_create,  SYS_flock,  SYS_SYMLINK, SYS_LINK,  SYS_RENAME,   SYS_truncate, SYS_close_range,     SYS_unshare,
     SYS_inotify_init1, SYS_syncfs, SYS_fsync,   SYS_mlock, SYS_mlockall, SYS_sendfile, SYS_copy_file_range,
 };
 static const unsigned recent[] = {SYS_close_range, SYS_pidfd_open, SYS_process_madvise, SYS_faccessat2, SYS_openat2};

@@ -1,5 +1,6 @@
 /* Preloaded: CLOCK_REALTIME is stepped by STEP_S seconds, which may be negative, once the file STEP_FILE exists, in all
  * processes at the same moment. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@ __attribute__((constructor)) static void read_settings(void)
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
-    bool stepped = clock == CLOCK_REALTIME && file && syscall(SYS_access, file, F_OK) == 0;
+    bool stepped = clock == CLOCK_REALTIME && file && syscall(SYS_faccessat, AT_FDCWD, file, F_OK) == 0;
     int result = (int)syscall(SYS_clock_gettime, clock, time);
     if (stepped)
         time->tv_sec += step;
