@@ -111,15 +111,6 @@ size_t utf8_from_units(char *out, size_t space, const void *units, size_t count,
     return used;
 }
 
-static uint32_t code_point(const char *text, size_t size)
-{
-    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = (unsigned char)text[0] & masks[size];
-    for (size_t i = 1; i < size; i++)
-        code = code << 6 | ((unsigned char)text[i] & 0x3f);
-    return code;
-}
-
 static int escape(char out[UTF8_VISIBLE_BYTES], uint32_t code)
 {
     switch (code) {
@@ -132,13 +123,16 @@ static int escape(char out[UTF8_VISIBLE_BYTES], uint32_t code)
 
 size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size)
 {
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07}; /* of the code, by the size */
     *size = utf8_size(text, length);
-    uint32_t code = *size ? code_point(text, *size) : 0;
     if (*size == 0) {
         *size = 1;
         memcpy(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
         return strlen(UTF8_REPLACEMENT);
     }
+    uint32_t code = (unsigned char)text[0] & first_bits[*size];
+    for (size_t i = 1; i < *size; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
     bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
     bool turns_direction =
         (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

@@ -182,18 +182,6 @@ static void take_map(struct cpu_processes *processes, struct cpu_process *proces
         cpu_process_add_mapping(processes, process, &range);
 }
 
-/* Begins a new file when the process becomes another program, and drops all mappings. */
-static void take_exec(struct cpu_processes *processes, struct cpu_process *process, uint64_t time)
-{
-    cpu_file_close(&process->file, process->lost);
-    process->lost = 0;
-    cpu_process_set_python(processes, process, NULL);
-    code_map_release(&process->code);
-    map_release(&process->stacks);
-    process->stacks = (struct map){0};
-    cpu_process_start_file(processes, process, time);
-}
-
 static int forget_out(void *context, uint64_t tid, uint64_t *value)
 {
     struct cpu_thread *thread = (struct cpu_thread *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
@@ -207,8 +195,16 @@ static int forget_out(void *context, uint64_t tid, uint64_t *value)
 static void take_name(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
                       const struct perf_record *record)
 {
-    if (record->name.exec)
-        take_exec(processes, process, record->time);
+    /* When the process becomes another program, a new file begins and all mappings are dropped. */
+    if (record->name.exec) {
+        cpu_file_close(&process->file, process->lost);
+        process->lost = 0;
+        cpu_process_set_python(processes, process, NULL);
+        code_map_release(&process->code);
+        map_release(&process->stacks);
+        process->stacks = (struct map){0};
+        cpu_process_start_file(processes, process, record->time);
+    }
     if (record->tid == record->pid)
         snprintf(process->name, sizeof(process->name), "%s", record->name.text);
     thread->named = thread->named && !record->name.exec && strcmp(thread->name, record->name.text) == 0;

@@ -238,17 +238,6 @@ struct unit {
     Dwarf_Addr address; /* as in the debugging information */
 };
 
-static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *bias)
-{
-    Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
-    if (unit)
-        return unit;
-    /* Clang writes no .debug_aranges, the table that this call searches: all units are searched instead. */
-    while ((unit = dwfl_module_nextcu(module, unit, bias)) && dwarf_haspc(unit, address - *bias) <= 0)
-        continue;
-    return unit;
-}
-
 /* Sets *TEXT to the text of NAME, which NAMES own. Returns 0, or -1 if NAME is NAMES_NO_MEMORY. */
 static int set_text(const char **text, const struct names *names, uint32_t name)
 {
@@ -353,7 +342,11 @@ static int find_source(Dwfl_Module *module, uint64_t address, struct names *name
     struct unit unit = {.names = names};
     Dwarf_Addr bias = 0;
     Dwarf_Die *scopes;
-    unit.die = find_unit(module, address, &bias);
+    unit.die = dwfl_module_addrdie(module, address, &bias);
+    /* Clang writes no .debug_aranges, the table that this call searches: all units are searched instead. */
+    if (!unit.die)
+        while ((unit.die = dwfl_module_nextcu(module, unit.die, &bias)) && dwarf_haspc(unit.die, address - bias) <= 0)
+            continue;
     unit.address = address - bias;
     if (!unit.die)
         return 0;
