@@ -50,7 +50,9 @@ DEFINES := -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -DGPUTRACE_LIBDIR='"$
 ALL_CFLAGS = -std=c11 -fsigned-char $(DEFINES) $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) \
               -fPIC -fno-plt -fvisibility=hidden -ffunction-sections -fdata-sections -pthread
 LINK_FLAGS := -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(LDFLAGS)
-CUDA_INCLUDES := -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
+# NVTX_HOME is for toolkits whose NVTX lacks payloads and counters: a newer NVTX, which consists of headers.
+NVTX_HOME ?=
+CUDA_INCLUDES := $(addprefix -isystem ,$(NVTX_HOME:=/include) $(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include)
 INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES)
 # A toolkit has libraries for its own processor: for another one, those of the simulated GPU have their names.
 CUDA_LIBS := $(if $(CROSS),$(B)/simgpu,$(CUDA_HOME)/lib64)
@@ -188,7 +190,10 @@ $(patsubst %,$(B)/obj/src/%.o,allocator/malloc agent/torch/inputs agent/torch/op
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
 	    echo "no CUDA toolkit in CUDA_HOME=$(CUDA_HOME): install it from https://developer.nvidia.com/cuda-downloads" \
-	         "(CUDA 13), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
+	         "(CUDA 12 or 13), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
+	@test -e $(or $(NVTX_HOME),$(CUDA_HOME))/include/nvtx3/nvToolsExtSemanticsTime.h || { \
+	    echo "NVTX in $(or $(NVTX_HOME),$(CUDA_HOME))/include is too old: clone https://github.com/NVIDIA/NVTX" \
+	         "(3.3 or newer), and say where it is: make NVTX_HOME=/path/to/NVTX/c" >&2; exit 1; }
 
 # `make setup` and `make demo` alone install; other targets say what is missing.
 setup: build/.setup ## installs what building and testing need, with apt-get

@@ -5,12 +5,12 @@
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 
-#include <cupti.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "agent/dispatch/registry.h"
+#include "common/cuda_headers.h"
 
 /* Functions that every supported CUPTI has. */
 #define CUPTI_FUNCTIONS(X)               \

@@ -6,8 +6,6 @@
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 
-#include <cuda.h>
-#include <cupti.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

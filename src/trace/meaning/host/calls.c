@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cupti_activity.h>
-
 #include "common/array.h"
+#include "common/cuda_headers.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/times.h"
@@ -343,7 +342,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     return 0;
 }
 
-static const char *overhead_name(CUpti_ActivityOverheadKind kind)
+static const char *overhead_name(uint32_t kind)
 {
     switch (kind) {
     case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "Driver Compiler";
