@@ -263,3 +263,24 @@ int ordered_loop_run(const struct ordered_loop *loop)
         run_end(run);
     return result > 0 ? 0 : result;
 }
+
+/* --- tasks: an ordered loop whose pieces nobody takes --- */
+
+static int run_task(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    const struct task *task = &((const struct task *)context)[number];
+    return task->run(task->context) < 0 ? -1 : 0;
+}
+
+static int ignore_result(void *context, size_t number, unsigned slot)
+{
+    return 0;
+}
+
+int tasks_run(const struct task *tasks, size_t count, unsigned workers)
+{
+    struct ordered_loop loop = {
+        .count = count, .make = run_task, .take = ignore_result, .context = (void *)(uintptr_t)tasks};
+    loop.workers = workers < count ? workers : (unsigned)count;
+    return ordered_loop_run(&loop);
+}

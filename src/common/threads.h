@@ -74,4 +74,13 @@ static inline unsigned ordered_loop_slots(unsigned workers)
  * threads, or none, if the system does not start more. */
 int ordered_loop_run(const struct ordered_loop *loop);
 
+/* A task of several that do not depend on each other. */
+struct task {
+    int (*run)(void *context); /* returns 0, or -1 */
+    void *context;
+};
+
+/* Runs all TASKS in at most WORKERS threads. Returns 0, or -1 if a task failed; other tasks may then not have run. */
+int tasks_run(const struct task *tasks, size_t count, unsigned workers);
+
 #endif

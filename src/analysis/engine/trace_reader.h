@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "common/threads.h"
 #include "analysis/base/options.h"
-#include "analysis/base/tasks.h"
 #include "trace/event_fields.h"
 
 struct cJSON;

@@ -1,6 +1,7 @@
 /*
  * Writes the JSON of a chapter into memory. Texts are numbers of a list that comes last.
  */
+#include "common/threads.h"
 #include "analysis/render/page.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/memory/section_memory.h"
-#include "analysis/base/tasks.h"
 #include "analysis/render/profile.h"
 #include "analysis/engine/section.h"
 #include "analysis/stacks/stacks.h"
