@@ -268,12 +268,17 @@ int ordered_loop_run(const struct ordered_loop *loop)
 
 static int run_task(void *context, size_t number, unsigned slot, unsigned worker)
 {
+    (void)slot;
+    (void)worker;
     const struct task *task = &((const struct task *)context)[number];
     return task->run(task->context) < 0 ? -1 : 0;
 }
 
 static int ignore_result(void *context, size_t number, unsigned slot)
 {
+    (void)context;
+    (void)number;
+    (void)slot;
     return 0;
 }
 

@@ -1,13 +1,18 @@
 /*
- * A collective operation, send or receive of one rank, as analysis/comm/collectives.h finds it.
+ * A collective operation, send or receive of one rank, as analysis/comm/collectives.h finds it, and what it has in
+ * common with the other operations of its kernel.
  */
 #ifndef GPUTRACE_ANALYSIS_COMM_COLLECTIVE_H
 #define GPUTRACE_ANALYSIS_COMM_COLLECTIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "common/sorter.h"
 #include "trace/event_fields.h"
+
+struct trace;
 
 #define COLLECTIVE_NO_INDEX UINT32_MAX
 
@@ -122,5 +127,28 @@ int64_t collective_elements(enum collective_kind kind, int64_t in, int64_t out, 
 /* Returns the quotient of bus bandwidth and algorithm bandwidth. Returns 0 for an operation without a bandwidth, or if
  * the group's size is unknown. */
 double collective_bus_factor(enum collective_kind kind, int64_t group_size);
+
+/*
+ * Groups of calls (ncclGroupStart, ncclGroupEnd) that one kernel does. The trace joins the kernel with the first call
+ * only; collective_groups_join() joins it with the other calls. A kernel of a replayed graph stands for all captured
+ * calls.
+ */
+
+/* Copies to CALL the fields of its KERNEL that CALL lacks. */
+void collective_add_kernel(struct collective *call, const struct collective *kernel);
+
+/* Compares struct collective in the order of GROUPED, a sorter of the operations with a group_call: calls of a group
+ * come before its further kernels. */
+int collective_groups_order(const void *left, const void *right);
+
+/* Receives an operation. Returns 0, or -1 to stop. */
+typedef int collective_receiver(void *context, const struct collective *one);
+
+/* Calls RECEIVE for all operations of GROUPED, each with its kernel. Needs memory for the calls of one group. Returns
+ * 0, or -1: no memory, RECEIVE stopped, or after error(). */
+int collective_groups_join(struct sorter *grouped, collective_receiver *receive, void *context);
+
+/* Sets `exposed` of COUNT operations from trace.timeline. Returns 0, or -1: no memory, or after error(). */
+int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
 
 #endif

@@ -12,7 +12,6 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/memory.h"
-#include "analysis/comm/collective_groups.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 
