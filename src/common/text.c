@@ -153,9 +153,7 @@ void text_cut(char *out, const char *text, size_t most, uint64_t hash)
     for (int shift = 60; shift >= 0; shift -= 4)
         mark[length++] = "0123456789abcdef"[hash >> shift & 15];
     mark[length++] = ']';
-    size_t kept = most - length, whole = kept;
-    while (whole > 0 && ((unsigned char)text[whole] & 0xc0) == 0x80) /* do not cut a character */
-        whole--;
+    size_t kept = most - length, whole = utf8_cut(text, most, kept);
     if (out != text)
         memcpy(out, text, kept);
     memset(out + whole, '.', kept - whole);

@@ -26,6 +26,16 @@ static inline bool text_ends_with(const char *text, const char *ending)
  * cut). */
 size_t utf8_size(const char *text, size_t length);
 
+/* Returns how many of the LENGTH bytes of TEXT to keep: at most MOST, without cutting a character. */
+static inline size_t utf8_cut(const char *text, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
 /* Writes the first character of TEXT (LENGTH bytes, at least one) in a form that is safe on a terminal: \n, \t or \x1b
  * for control characters, \u202e for characters that turn the direction of text, U+FFFD for a byte that is not UTF-8.
  * Sets *SIZE to the bytes of this character in TEXT. Returns the bytes written. */

@@ -246,9 +246,7 @@ struct finding_name finding_name_of(const char *text)
         return shown;
     }
     static const char mark[] = "…";
-    size_t head = most * 2 / 3, tail = most - head - (sizeof(mark) - 1);
-    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80)
-        head--;
+    size_t head = utf8_cut(text, length, most * 2 / 3), tail = most - most * 2 / 3 - (sizeof(mark) - 1);
     while (tail > 0 && ((unsigned char)text[length - tail] & 0xc0) == 0x80)
         tail--;
     snprintf(shown.text, sizeof(shown.text), "%.*s%s%s", (int)head, text, mark, text + length - tail);

@@ -1,13 +1,16 @@
 /*
  * Finds what a thread did at a time from its recorded states, else from the samples around that time. For a wait, it
- * follows the threads that woke each other, or searches the thread that ran most during the wait.
+ * follows the threads that woke each other, or searches the thread that ran most during the wait. Sums of times by
+ * activity find the doing that took most time.
  */
 #include "analysis/host/host_activity.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
@@ -209,26 +212,20 @@ static uint32_t add_activity(struct host_activities *all, uint32_t thread, uint3
     return dense_map_number(&all->known, &activity, sizeof(activity));
 }
 
-/* Finds the thread for which THREAD waited in STATE, if any. Returns 0, or -1: no memory. */
-static int find_other(struct host_activities *all, uint32_t thread, const struct host_state *state, enum host_kind kind,
-                      struct other *other)
-{
-    *other = (struct other){HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
-    if (kind == HOST_SLEEP || kind == HOST_READY || state->kind == HOST_DISK_WAIT)
-        return 0;
-    return state->waker > 0 ? follow(all, thread, state, other)
-                            : find_busiest(all, thread, state->start, state->end, other);
-}
-
 static int at_wait(struct host_activities *all, uint32_t thread, const struct host_state *state,
                    struct host_moment *moment)
 {
     struct host_wait *wait = &all->wait;
     if (!wait->any || wait->thread != thread || wait->start != state->start || wait->end != state->end) {
-        struct other other;
+        struct other other = {HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
         uint32_t doing = host_sites_of_state(&all->sites, state);
-        if (doing == EVENT_NO_TEXT ||
-            find_other(all, thread, state, (enum host_kind)host_sites_doing(&all->sites, doing)->kind, &other) < 0)
+        if (doing == EVENT_NO_TEXT)
+            return -1;
+        /* Find the thread for which this one waited, if any. */
+        enum host_kind kind = (enum host_kind)host_sites_doing(&all->sites, doing)->kind;
+        bool waits = kind != HOST_SLEEP && kind != HOST_READY && state->kind != HOST_DISK_WAIT;
+        if (waits && (state->waker > 0 ? follow(all, thread, state, &other)
+                                       : find_busiest(all, thread, state->start, state->end, &other)) < 0)
             return -1;
         *wait = (struct host_wait){.start = state->start,
                                    .end = state->end,
@@ -377,4 +374,104 @@ int64_t host_activity_stack(const struct host_activities *all, uint32_t activity
     place = place ? place : main_place(all, 2 * (uint64_t)activity);
     return place ? ((const struct host_site *)dense_map_row(&all->trace->samples.sites, place->site))->stack
                  : FIELD_ABSENT;
+}
+
+/* --- sums of times by activity --- */
+
+uint32_t host_activity_most(const struct host_activities *host, const int64_t *sums, size_t count, int64_t least,
+                            int64_t *most)
+{
+    int64_t *doings = calloc(host->sites.doings.count + 1, sizeof(*doings));
+    uint32_t found = EVENT_NO_TEXT;
+    *most = 0;
+    for (size_t i = 0; doings && i < count; i++) {
+        const struct host_activity *activity = dense_map_row(&host->known, i);
+        sum_add(&doings[activity->doing], sums[i]);
+    }
+    for (uint32_t i = 0; doings && i < count; i++) {
+        const struct host_activity *activity = dense_map_row(&host->known, i);
+        int64_t sum = doings[activity->doing];
+        bool more = sum > *most || (sum == *most && found != EVENT_NO_TEXT && sums[i] > sums[found]);
+        if (sums[i] <= 0 || sum < least || !more)
+            continue;
+        *most = sum;
+        found = i;
+    }
+    free(doings);
+    return found;
+}
+
+struct host_phrase host_phrase(const struct host_activities *host, uint32_t activity)
+{
+    struct host_phrase phrase = {""};
+    struct buffer text;
+    if (activity == EVENT_NO_TEXT)
+        return phrase;
+    buffer_init_memory(&text);
+    host_activity_write(&text, host, activity);
+    buffer_char(&text, '\0');
+    if (buffer_finish(&text) == 0) {
+        static const char mark[] = "…";
+        bool whole = text.length <= sizeof(phrase.text);
+        size_t length = whole ? text.length : utf8_cut(text.data, text.length, sizeof(phrase.text) - sizeof(mark));
+        snprintf(phrase.text, sizeof(phrase.text), "%.*s%s", (int)length, text.data, whole ? "" : mark);
+    }
+    buffer_release(&text);
+    return phrase;
+}
+
+const char *host_advice(const struct host_activities *host, uint32_t activity)
+{
+    if (activity == EVENT_NO_TEXT)
+        return NULL;
+    const struct host_activity *known = dense_map_row(&host->known, activity);
+    enum host_kind kind = host_activity_kind(host, activity);
+    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* another thread wrote to the pipe that was read */
+    return host_kind_advice[pipe ? HOST_WAIT : kind];
+}
+
+void host_times_release(struct host_times *times)
+{
+    host_activities_release(&times->host);
+    array_release(&times->sums);
+}
+
+bool host_times_known(const struct trace *trace)
+{
+    return trace->samples.samples.count > 0 || trace->samples.states.count > 0;
+}
+
+int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
+                   enum host_stretch stretch)
+{
+    struct host_moment moment;
+    bool made = times->made;
+    times->made = true;
+    if (!made && host_times_known(trace) && host_activities_init(&times->host, trace) < 0)
+        return -1;
+    for (int64_t time = from; times->host.trace && time < to; time = moment.until) {
+        if (host_activities_at(&times->host, thread, time, &moment) < 0)
+            return -1;
+        moment.until = moment.until < to ? moment.until : to;
+        if (moment.activity == EVENT_NO_TEXT)
+            continue;
+        struct host_time *sum = array_at(&times->sums, moment.activity);
+        if (!sum)
+            return -1;
+        sum_add(stretch == HOST_HERE ? &sum->here : &sum->others, moment.until - time);
+        if (stretch == HOST_HERE && host_activities_weigh(&times->host, &moment, moment.until - time) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t least)
+{
+    size_t count = times->sums.count;
+    int64_t *growth = count > 0 ? calloc(count, sizeof(*growth)) : NULL, most;
+    for (size_t i = 0; growth && i < count; i++)
+        growth[i] = times->sums.items[i].here - (others > 0 ? times->sums.items[i].others / others : 0);
+    uint32_t found = growth ? host_activity_most(&times->host, growth, count, least, &most) : EVENT_NO_TEXT;
+    free(growth);
+    return found;
 }

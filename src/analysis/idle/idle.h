@@ -19,7 +19,6 @@
 #include "common/map.h"
 #include "analysis/host/host_activity.h"
 #include "analysis/engine/findings.h"
-#include "analysis/host/host_times.h"
 
 /* The causes. From SYNC to LAUNCH, the operation was launched late, because its thread did other things before. In gaps
  * of at most IDLE_BRIEF ns, OUTSIDE and CALL count as LAUNCH.

@@ -15,7 +15,7 @@
 #include "common/map.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace.h"
-#include "analysis/host/host_times.h"
+#include "analysis/host/host_activity.h"
 
 ORDER_BY(by_thread_and_time, struct idle_host_gap, thread, start, what.device)
 

@@ -1,7 +1,6 @@
 /*
  * Writes the JSON of a chapter into memory. Texts are numbers of a list that comes last.
  */
-#include "common/threads.h"
 #include "analysis/render/page.h"
 
 #include <errno.h>
@@ -9,6 +8,8 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/text.h"
+#include "common/threads.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/memory/section_memory.h"
@@ -25,10 +26,7 @@ void page_init(struct page *page)
 
 void page_text(struct page *page, const char *text)
 {
-    size_t length = strlen(text), before = page->strings.count;
-    if (length > PAGE_NAME_BYTES)
-        for (length = PAGE_NAME_BYTES; ((unsigned char)text[length] & 0xc0) == 0x80; length--)
-            ;
+    size_t length = utf8_cut(text, strlen(text), PAGE_NAME_BYTES), before = page->strings.count;
     uint32_t number = intern(&page->strings, text, length);
     if (number == INTERN_NO_MEMORY)
         page->data.failure = ENOMEM;

@@ -15,7 +15,7 @@
 #include "analysis/base/busy.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace_known.h"
-#include "analysis/host/host_times.h"
+#include "analysis/host/host_activity.h"
 
 void warm_up_find_time(struct findings *findings)
 {

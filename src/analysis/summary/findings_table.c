@@ -341,13 +341,9 @@ int findings_headline(struct buffer *line, const struct findings *findings, cons
     const char *slash = memrchr(program, '/', strcspn(program, " "));
     if (*program == '/')
         program = slash + 1;
-    size_t length = strlen(program);
-    bool whole = length <= PROGRAM_MOST;
-    length = whole ? length : PROGRAM_MOST;
-    while (!whole && length > 0 && ((unsigned char)program[length] & 0xc0) == 0x80)
-        length--;
+    size_t length = utf8_cut(program, strlen(program), PROGRAM_MOST);
     buffer_bytes(line, program, length);
-    buffer_text(line, whole ? "" : "…");
+    buffer_text(line, program[length] ? "…" : "");
     write_gpus(line, trace);
     if (findings->window.steps > 0)
         buffer_format(line, GAP "%s of %s", text_count((uint64_t)findings->window.steps, "step").text,

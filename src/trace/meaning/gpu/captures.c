@@ -9,6 +9,7 @@
 #include "trace/meaning/gpu/captures.h"
 
 #include "common/log.h"
+#include "common/text.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
@@ -181,15 +182,6 @@ void open_ranges_at(const struct process *process, uint32_t thread, uint64_t tim
 
 #define CAPTURE_NO_MEMORY UINT32_MAX
 
-/* Returns how many bytes of NAME to show: at most MOST, without cutting a character. */
-static size_t cut(const struct name *name, size_t most)
-{
-    size_t length = name->length < most ? name->length : most;
-    while (length > 0 && length < name->length && (name->text[length] & 0xc0) == 0x80)
-        length--;
-    return length;
-}
-
 /* Returns the index of the outermost name that fits into the path. */
 static size_t first_shown(const struct open_names *names)
 {
@@ -237,7 +229,7 @@ static uint32_t find_context(struct process *process, const struct open_names *n
         buffer_text(&path, LEFT_OUT SEPARATOR);
     for (size_t i = first; i < names->count; i++) {
         const struct name *name = &names->items[i].name;
-        size_t length = cut(name, CAPTURE_PATH);
+        size_t length = utf8_cut(name->text, name->length, CAPTURE_PATH);
         if (i > first)
             buffer_text(&path, SEPARATOR);
         buffer_bytes(&path, name->text, length);

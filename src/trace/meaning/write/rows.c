@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/gpu/device_ranges.h"
@@ -77,10 +78,7 @@ static int write_host_process(struct conversion *conversion, struct process *pro
     for (const char *at = line, *end = line + strcspn(line, " "); at + 1 < end; at++)
         if (*at == '/')
             from = at + 1;
-    size_t length = strlen(from);
-    if (length > COMMAND_SHOWN)
-        for (length = COMMAND_SHOWN; length > 0 && (from[length] & 0xc0) == 0x80;)
-            --length;
+    size_t length = utf8_cut(from, strlen(from), COMMAND_SHOWN);
     buffer_init_memory(&name);
     put_rank(&name, process);
     buffer_bytes(&name, from, length);
