@@ -243,6 +243,15 @@ END
     [ "$(of '[rows("kernels")] | length')" = 1 ]
 }
 
+@test "a long name without the first byte of any character makes a page" {
+    {
+        gpu kernel "$(head -c 2000 /dev/zero | tr '\0' '\200')" 1 0 1000
+        gpu kernel short 1 2000 10
+    } | trace
+    page trace.json
+    [ "$(of '[rows("kernels")] | length')" = 2 ]
+}
+
 @test "a page of very many long names stays below a megabyte, and every table has rows" {
     awk 'BEGIN {
         printf "{\"traceEvents\":["
