@@ -15,7 +15,6 @@
 #include "analysis/selection/filter.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/heap.h"
-#include "analysis/engine/names.h"
 #include "trace/fields_receiver.h"
 #include "trace/meaning/sources.h"
 #include "analysis/summary/findings_table.h"
@@ -155,7 +154,7 @@ static int read_event(void *context, struct event_fields *event)
 {
     struct reading *reading = context;
     uint32_t full_name = event->name;
-    if (event->category == CATEGORY_KERNEL && name_change(&reading->sections->trace, event) < 0)
+    if (event->category == CATEGORY_KERNEL && trace_name_kernel(&reading->sections->trace, event) < 0)
         return error_no_memory("names");
     return reading->filtered ? filter_event(&reading->filter, event, full_name)
                              : dispatcher_event(&reading->sections->dispatcher, event);

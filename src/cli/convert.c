@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/engine/names.h"
+#include "analysis/names/pretty_names.h"
 #include "analysis/job/flight_files.h"
 #include "analysis/report.h"
 #include "analysis/stack_files.h"

@@ -18,7 +18,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_write.h"
-#include "analysis/engine/names.h"
+#include "analysis/names/pretty_names.h"
 
 struct diff_settings {
     struct diff_options diff; /* its `report` has the options that select a part of a trace */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/engine/names.h"
+#include "analysis/names/pretty_names.h"
 #include "analysis/job/clock_files.h"
 #include "analysis/report.h"
 #include "cli/options.h"

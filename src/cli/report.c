@@ -17,7 +17,7 @@
 #include "symbols/symbols.h"
 #include "trace/meaning/sources.h"
 #include "analysis/engine/findings.h"
-#include "analysis/engine/names.h"
+#include "analysis/names/pretty_names.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"

@@ -1,7 +1,6 @@
 /* Rules about loading or compiling code, and instantiating graphs, while the program does its work. */
 #include "analysis/base/busy.h"
 #include "analysis/engine/findings.h"
-#include "analysis/engine/names.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/idle/stalls.h"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/table.h"
@@ -148,6 +149,32 @@ uint32_t trace_find_waker(const struct trace *trace, uint32_t thread, int64_t id
         found = found == LAUNCHED_NO_THREAD ? i : found;
     }
     return found;
+}
+
+int trace_name_kernel(struct trace *trace, struct event_fields *event)
+{
+    enum report_names names = trace->options->names;
+    if (names == REPORT_NAMES_MANGLED && event_kernel(event)->mangled_name != EVENT_NO_TEXT)
+        event->name = event_kernel(event)->mangled_name;
+    else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
+             trace->shown_names.items[event->name] != 0)
+        event->name = trace->shown_names.items[event->name] - 1;
+    if (names != REPORT_NAMES_SHORT || event->name == EVENT_NO_TEXT)
+        return 0;
+    uint32_t *shown = array_at(&trace->shown_names, event->name);
+    if (shown && *shown == 0) {
+        const struct interned *whole = interner_at(&trace->strings, event->name);
+        char *name = malloc(whole->length + 1);
+        uint32_t number = INTERN_NO_MEMORY;
+        if (name)
+            number = intern(&trace->strings, name, name_shorten(whole->text, whole->length, name));
+        free(name);
+        *shown = number == INTERN_NO_MEMORY ? 0 : number + 1;
+    }
+    if (!shown || *shown == 0)
+        return -1;
+    event->name = *shown - 1;
+    return 0;
 }
 
 const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t *length)

@@ -46,6 +46,10 @@ int trace_set_stream_owners(struct trace *trace);
 /* Adds a CPU_SAMPLE or a THREAD_STATE; called by trace_event(). Returns 0, or -1: no memory. */
 int trace_sample(struct trace *trace, const struct event_fields *event);
 
+/* Sets the name of the kernel EVENT to the form that --names=short or --names=mangled shows. Pretty names are made at
+ * the end (pretty_names.h). Returns 0, or -1: no memory. */
+int trace_name_kernel(struct trace *trace, struct event_fields *event);
+
 /* Returns TEXT in words that fit TRACE. Texts are written for traces of gputrace: for traces of other profilers,
  * options of gputrace run and NVTX are left out; for traces without CUDA calls, CUDA is replaced. */
 struct trace_phrase {

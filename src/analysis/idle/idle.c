@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/engine/names.h"
+#include "analysis/names/name_facts.h"
 #include "analysis/engine/trace.h"
 #include "common/buffer.h"
 #include "analysis/engine/section.h"

@@ -13,7 +13,7 @@
 #include "analysis/base/cost_sum.h"
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/engine/names.h"
+#include "analysis/names/name_facts.h"
 #include "analysis/engine/trace.h"
 #include "analysis/host/host_activity.h"
 

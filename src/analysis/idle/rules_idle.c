@@ -10,7 +10,7 @@
 #include "analysis/idle/idle.h"
 #include "analysis/engine/section.h"
 #include "analysis/base/busy.h"
-#include "analysis/engine/names.h"
+#include "analysis/names/name_facts.h"
 #include "analysis/steps/steps.h"
 
 /* Adds a finding whose place is GAP on DEVICE (NULL: only DEVICE), with the range and operator of the gap's main cause.

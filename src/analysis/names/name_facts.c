@@ -57,6 +57,16 @@ unsigned name_facts_find(struct name_facts *facts, const struct interner *string
     return bits;
 }
 
+bool name_is_data_loader(const char *name)
+{
+    return strstr(name, "__next__") && (strstr(name, "DataLoader") || strstr(name, "(dataloader.py"));
+}
+
+bool name_is_compiling(const char *name)
+{
+    return strncmp(name, "Xla", 3) == 0 && strncmp(name, "XlaModule:", 10) != 0;
+}
+
 /* --- communication --- */
 
 #define PLAIN_MOST 512 /* characters; longer names are cut */

@@ -32,6 +32,11 @@ struct name_facts {
 /* Returns the enum name_fact bits of NAME, a text of STRINGS; 0 without memory. */
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
 
+/* Whether a range, operator or frame of this name is PyTorch's DataLoader fetching the next batch. */
+bool name_is_data_loader(const char *name);
+/* Whether a range of this name is a compilation by XLA; XLA's "XlaModule:" ranges run a module instead. */
+bool name_is_compiling(const char *name);
+
 /* Returns whether a kernel of this name communicates. Template arguments, parameters and the return type at the
  * beginning of a demangled name do not count: a kernel that computes may have an argument of NCCL's. */
 bool communication_is_kernel(const char *name);

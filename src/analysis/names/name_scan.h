@@ -1,5 +1,5 @@
 /*
- * Reads a demangled C++ name for engine/names.c and pretty_name.c. Its brackets are paired once; template arguments and
+ * Reads a demangled C++ name for pretty_names.c and pretty_name.c. Its brackets are paired once; template arguments and
  * the components of a::b<c> are found between them. Knows the words in names of kernels of CUDA's libraries and of
  * PyTorch.
  */

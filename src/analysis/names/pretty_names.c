@@ -1,5 +1,5 @@
 /*
- * Writes all names in their shortest form. Names that coincide are written with more of their text in rounds, until all
+ * Pretty names: writes all names in their shortest form. Names that coincide are written with more of their text in rounds, until all
  * names differ.
  */
 #include "analysis/names/pretty_names.h"
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/names/name_scan.h"
 #include "analysis/names/pretty_name.h"
 #include "common/buffer.h"
 #include "common/array.h"
@@ -181,4 +182,82 @@ int pretty_names_make(struct pretty_names *names, struct interner *strings)
     free(maker.order);
     free(maker.items);
     return status;
+}
+
+/* --- short names: one pass over the brackets that name_scan.h paired --- */
+
+struct shortener {
+    struct name_scan scan;
+    size_t at;
+    char *out;
+    size_t length;   /* bytes in `out` */
+    bool converting; /* within "operator TYPE", where a blank does not end a return type */
+};
+
+static void copy(struct shortener *s, size_t count)
+{
+    memcpy(s->out + s->length, s->scan.name + s->at, count);
+    s->length += count;
+    s->at += count;
+}
+
+/* Copies or skips the characters at `at`. Returns false at the parameters of the function, which end the name. */
+static bool step(struct shortener *s)
+{
+    static const char unnamed[] = "(anonymous namespace)";
+    const struct name_scan *scan = &s->scan;
+    char c = scan->name[s->at];
+    size_t operator= scan_operator_size(scan, s->at), next = scan_step(scan, s->at);
+    if (operator) {
+        copy(s, operator);
+        s->converting = s->at < scan->length && scan->name[s->at] == ' ';
+    } else if (scan_starts(scan, s->at, scan->length, unnamed)) {
+        copy(s, strlen(unnamed));
+    } else if (c == '(') { /* skip the parameters of an enclosing function */
+        s->at = scan_skip_qualifiers(scan, next, scan->length);
+        return scan_starts(scan, s->at, scan->length, "::");
+    } else if (c == '<' || c == '[') {
+        s->at = next;
+    } else if (c == '{') { /* "{lambda(int)#1}" becomes "{lambda#1}" */
+        while (s->at < next)
+            if (strchr("(<", scan->name[s->at]) && scan->partner[s->at])
+                s->at = scan_step(scan, s->at);
+            else
+                copy(s, 1);
+    } else if (c == ' ' && !s->converting) { /* the text before the blank was the return type */
+        s->length = 0;
+        s->at++;
+    } else {
+        s->converting &= c != ':';
+        copy(s, 1);
+    }
+    return true;
+}
+
+size_t name_shorten(const char *name, size_t length, char *short_name)
+{
+    struct shortener s = {.scan = {name, length, calloc(length + 1, sizeof(*s.scan.partner))}, .out = short_name};
+    bool understood = s.scan.partner && scan_pair_brackets(&s.scan), ended = false;
+    while (understood && s.at < length && !ended)
+        ended = !step(&s);
+    free(s.scan.partner);
+    while (s.length > 0 && short_name[s.length - 1] == ' ')
+        s.length--;
+    if (!ended || s.length == 0) {
+        memcpy(short_name, name, length);
+        s.length = length;
+    }
+    short_name[s.length] = '\0';
+    return s.length;
+}
+
+bool name_form(struct buffer *out, unsigned number, const char *name, size_t length)
+{
+    char *short_name = number == 1 ? malloc(length + 1) : NULL;
+    if (number == 0)
+        pretty_name_write(out, name, length, 0, NULL);
+    else if (short_name)
+        buffer_bytes(out, short_name, name_shorten(name, length, short_name));
+    free(short_name);
+    return number < 2;
 }

@@ -1,13 +1,18 @@
 /*
- * Makes the names of a trace's kernels for --names=pretty. No two kernels have the same name.
+ * The names of kernels that --names selects: pretty names, of which no two kernels of a trace have the same, and short
+ * names.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_PRETTY_NAMES_H
 #define GPUTRACE_ANALYSIS_NAMES_PRETTY_NAMES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
 #include "common/map.h"
+
+struct buffer;
 
 /* Initialise with zeros. */
 struct pretty_names {
@@ -37,5 +42,20 @@ static inline uint32_t pretty_names_shown(const struct pretty_names *names, uint
     uint32_t shown = name < names->shown.count ? names->shown.items[name] : 0;
     return shown ? shown - 1 : name;
 }
+
+/*
+ * Writes the short form of a demangled C++ function name, without return type, template arguments and parameters, to
+ * SHORT_NAME, which has space for LENGTH + 1 bytes:
+ *
+ *     void at::native::elementwise_kernel<128, 2, F>(int, F)  ->  at::native::elementwise_kernel
+ *
+ * A name without a parameter list, or that cannot be parsed, is copied whole. The result ends with a NUL; returns its
+ * length without the NUL.
+ */
+size_t name_shorten(const char *name, size_t length, char *short_name);
+
+/* Writes the pretty (NUMBER 0) or the short (1) form of a kernel's name to OUT, for --kernel: a kernel_name_form().
+ * Returns false for other numbers. */
+bool name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
 #endif

@@ -19,7 +19,6 @@
 #include "analysis/engine/findings.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/base/busy.h"
-#include "analysis/engine/names.h"
 #include "analysis/gpu/temporal.h"
 
 struct comm_state {

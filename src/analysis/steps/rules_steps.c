@@ -13,7 +13,6 @@
 #include "analysis/engine/section.h"
 #include "analysis/steps/steps.h"
 #include "analysis/base/busy.h"
-#include "analysis/engine/names.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/host/host_activity.h"
 
