@@ -1326,3 +1326,18 @@ END
     assert_equal "$(sed -nE 's/^gputrace: (.*): [0-9]+[.][0-9]{3} s$/\1/p' <<<"$stderr" | head -n 3 | paste -sd,)" \
         'trace read,operations and calls joined,findings'
 }
+
+@test "a record of a wait is joined with the call of its process, not with another's of the same correlation id" {
+    cat >trace.json <<'END'
+{"gputrace":{"version":"0.1.0","processes":[{"pid":100,"gpu_pids":{"0":101}},{"pid":200,"gpu_pids":{"0":201}}]},"traceEvents":[
+{"ph":"X","cat":"kernel","name":"other","pid":101,"tid":13,"ts":5,"dur":500,"args":{"device":0,"context":1,"stream":13,"correlation":1}},
+{"ph":"X","cat":"kernel","name":"own","pid":201,"tid":13,"ts":5,"dur":500,"args":{"device":0,"context":1,"stream":13,"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":100,"tid":7,"ts":300,"dur":210,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":101,"tid":99,"ts":302,"dur":200,"args":{"device":0,"context":1,"stream":13,"correlation":2,"wait_on_stream":-1,"wait_on_cuda_event_record_corr_id":0}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":200,"tid":8,"ts":301,"dur":5,"args":{"correlation":2}}]}
+END
+    "$gputrace" report -r sync -f json trace.json | jq -c '.sync[] | [.kind, .waiter, .target, .total_ns]' >got
+    diff - got <<'END'
+["cudaStreamSynchronize","thread 7","GPU 0 stream 13",210000]
+END
+}

@@ -132,29 +132,24 @@ static int add_record(struct critical_syncs *syncs, const struct trace *trace, c
     return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
-/* Joins the records of SORTER with calls by the correlation id at offset ID of a record, and calls EACH for each record.
- * If the process of a record is known, a call of another process with the same id is not its call. */
+/* Joins the records of SORTER with calls of their processes by the correlation id at offset ID of a record, and calls
+ * EACH for each record. */
 static int join_records(struct critical_syncs *syncs, const struct trace *trace, struct sorter *sorter, size_t id,
                         int (*each)(struct critical_syncs *syncs, const struct trace *trace,
                                     const struct sync_record *record, const struct call *call))
 {
     struct calls_join join;
-    struct sorter_walk walk;
     const struct sync_record *record;
     int status = sorter_ready(sorter);
     if (status < 0)
         return status;
     calls_join_begin(&join, &trace->calls);
-    sorter_walk_begin(&walk, sorter);
-    while (status == 0 && (record = sorter_next(&walk))) {
-        const int64_t correlation = *(const int64_t *)((const char *)record + id);
-        const uint32_t owner = trace_gpu_row_owner(trace, record->stream.process);
-        const struct call *call = calls_join_find_of(&join, correlation, record->time, owner);
-        bool own = call && (owner == CALLS_ANY_PROCESS || call->process == owner);
-        status = each(syncs, trace, record, own ? call : NULL);
-    }
-    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
-    return status ?: walked ?: joined;
+    status = SORTER_EACH(sorter, record,
+                         each(syncs, trace, record,
+                              calls_join_find(&join, *(const int64_t *)((const char *)record + id), record->time,
+                                              trace_gpu_row_owner(trace, record->stream.process))));
+    int joined = calls_join_end(&join);
+    return status ?: joined;
 }
 
 int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace)

@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
-#include "analysis/engine/gpu_ops.h"
+#include "analysis/engine/timeline.h"
 #include "common/sorter.h"
 
 /* A range. If it was started on one thread and ended on another, there are two, one for each thread. */

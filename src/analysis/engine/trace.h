@@ -15,7 +15,6 @@
 #include "analysis/engine/errors.h"
 #include "trace/event_fields.h"
 #include "trace/selection.h"
-#include "analysis/engine/gpu_ops.h"
 #include "analysis/engine/host_samples.h"
 #include "analysis/names/pretty_names.h"
 #include "analysis/engine/autograd.h"
