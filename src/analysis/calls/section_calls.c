@@ -129,7 +129,8 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     const char *kind = interned(&trace->strings, event->name);
     bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
     int64_t stream = known(event_wait(event)->stream);
-    struct sync_record record = {.correlation = event->correlation, .start = event->start, .duration = event->duration, .row = event->process};
+    struct sync_record record = {
+        .correlation = event->correlation, .start = event->start, .duration = event->duration, .row = event->process};
     record.key = (struct wait_key){
         .name = event->name,
         .stream_waits = stream_waits,
@@ -171,8 +172,8 @@ static int add_call(void *context, const struct call *call)
 static int add_record(struct sync *sync, struct calls_join *join, const struct sync_record *record)
 {
     struct wait_key key = record->key;
-    const struct call *call = calls_join_find(join, record->correlation, record->start,
-                                              trace_gpu_row_owner(sync->trace, record->row));
+    const struct call *call =
+        calls_join_find(join, record->correlation, record->start, trace_gpu_row_owner(sync->trace, record->row));
     if (!call || key.stream_waits)
         return add_wait(sync, &key, record->duration);
     enum call_kind kind = call_kinds_find(&sync->kinds, &sync->trace->strings, call->name);

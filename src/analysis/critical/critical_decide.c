@@ -329,18 +329,6 @@ static int decide_ops(struct deciding *deciding)
     return 0;
 }
 
-static int find_waits(struct deciding *deciding)
-{
-    const struct critical_syncs *syncs = deciding->syncs;
-    for (size_t i = 0, at = 0; i < deciding->graph->streams.count; i++) {
-        while (at < syncs->waits.count && syncs->waits.items[at].stream < i)
-            at++;
-        if (!ADD(array_push, &deciding->next_waits, at))
-            return -1;
-    }
-    return 0;
-}
-
 /* --- calls --- */
 
 /* Returns the last operation to end of those that PROCESS launched on DEVICE (FIELD_ABSENT: any device) before CALL, or
@@ -430,7 +418,13 @@ static void decide_call(struct deciding *deciding, uint32_t thread, struct criti
 int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs)
 {
     struct deciding deciding = {.graph = graph, .syncs = syncs};
-    int status = find_waits(&deciding);
+    int status = 0;
+    /* Find the first wait of each stream. */
+    for (size_t i = 0, at = 0; i < graph->streams.count && status == 0; i++) {
+        while (at < syncs->waits.count && syncs->waits.items[at].stream < i)
+            at++;
+        status = ADD(array_push, &deciding.next_waits, at) ? 0 : -1;
+    }
     status = status ? status : find_barriers(&deciding);
     status = status ? status : decide_ops(&deciding);
     array_release(&deciding.barriers);

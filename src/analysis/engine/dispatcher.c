@@ -111,17 +111,6 @@ static void wake_another(struct dispatcher *dispatcher)
         pthread_cond_signal(&dispatcher->more);
 }
 
-static void translate(struct dispatcher *dispatcher, struct dispatcher_batch *batch)
-{
-    dispatcher->translating++;
-    wake_another(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
-    event_batch_translate(batch->events);
-    pthread_mutex_lock(&dispatcher->lock);
-    batch->translated = true;
-    skip_all(dispatcher);
-}
-
 static void give(struct dispatcher *dispatcher, struct dispatcher_consumer *consumer)
 {
     struct event_batch *batch = batch_of(dispatcher, consumer->next)->events;
@@ -149,8 +138,15 @@ static bool help(struct dispatcher *dispatcher)
     struct dispatcher_batch *untranslated = consumer ? NULL : find_untranslated(dispatcher);
     if (consumer)
         give(dispatcher, consumer);
-    else if (untranslated)
-        translate(dispatcher, untranslated);
+    else if (untranslated) {
+        dispatcher->translating++;
+        wake_another(dispatcher);
+        pthread_mutex_unlock(&dispatcher->lock);
+        event_batch_translate(untranslated->events);
+        pthread_mutex_lock(&dispatcher->lock);
+        untranslated->translated = true;
+        skip_all(dispatcher);
+    }
     return consumer || untranslated;
 }
 
@@ -163,16 +159,6 @@ static void *work(void *context)
             pthread_cond_wait(&dispatcher->more, &dispatcher->lock);
     pthread_mutex_unlock(&dispatcher->lock);
     return NULL;
-}
-
-/* Passes and translates batches until at most MOST batches are not done. Returns 0, or -1 if a consumer had no
- * memory. */
-static int wait_for(struct dispatcher *dispatcher, uint64_t most)
-{
-    while (!dispatcher->failed && dispatcher->filled - dispatcher->done > most)
-        if (!help(dispatcher))
-            pthread_cond_wait(&dispatcher->space, &dispatcher->lock);
-    return dispatcher->failed ? -1 : 0;
 }
 
 /* --- */
@@ -198,9 +184,14 @@ static int pass_on(struct dispatcher *dispatcher, struct event_batch *events, ui
         .events = events, .left = dispatcher->consumer_count, .translated = events->numbers.count == 0};
     skip_all(dispatcher);
     pthread_cond_signal(&dispatcher->more); /* the woken thread wakes the next one, so that the reader need not */
-    int status = wait_for(dispatcher, dispatcher->started > 0 ? most : 0);
+    /* Pass and translate batches until few enough are not done. */
+    most = dispatcher->started > 0 ? most : 0;
+    while (!dispatcher->failed && dispatcher->filled - dispatcher->done > most)
+        if (!help(dispatcher))
+            pthread_cond_wait(&dispatcher->space, &dispatcher->lock);
+    bool failed = dispatcher->failed;
     pthread_mutex_unlock(&dispatcher->lock);
-    return status < 0 ? error_no_memory(dispatcher->failed) : 0;
+    return failed ? error_no_memory(dispatcher->failed) : 0;
 }
 
 /* Passes on the batch that the reader was filling, and begins a new batch. Returns 0, or -1 after error(). */

@@ -131,11 +131,6 @@ int calls_join_end(struct calls_join *join)
 
 ORDER_BY(by_correlation, struct gpu_op, is_correlated, correlation, order)
 
-void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space)
-{
-    sorter_init(gpu_ops, space, sizeof(struct gpu_op), by_correlation);
-}
-
 int64_t gpu_op_size(const int64_t size[3])
 {
     int64_t all = 1;
@@ -237,9 +232,16 @@ int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, c
 
 ORDER_BY(by_device_and_time, struct timeline_op, device, start, end, order)
 
-void timeline_init(struct sorter *timeline, struct sorter_space *space)
+/* A call comes before the calls within it, such as the driver's within the runtime's. */
+ORDER_WITH(by_thread_and_start, struct host_call, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start)
+           ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
+
+void timeline_init(struct sorter *gpu_ops, struct sorter *timeline, struct sorter *host_calls,
+                   struct sorter_space *space)
 {
+    sorter_init(gpu_ops, space, sizeof(struct gpu_op), by_correlation);
     sorter_init(timeline, space, sizeof(struct timeline_op), by_device_and_time);
+    sorter_init(host_calls, space, sizeof(struct host_call), by_thread_and_start);
 }
 
 struct gathering {
@@ -278,14 +280,6 @@ int timeline_gather(struct sorter *timeline, const struct timeline_sources *part
 }
 
 /* --- API calls by thread and time --- */
-
-ORDER_WITH(by_thread_and_start, struct host_call, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start)
-           ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
-
-void host_calls_init(struct sorter *host_calls, struct sorter_space *space)
-{
-    sorter_init(host_calls, space, sizeof(struct host_call), by_thread_and_start);
-}
 
 void host_calls_walk_begin(struct host_calls_walk *walk, const struct sorter *host_calls)
 {
@@ -392,13 +386,6 @@ static const struct beginning {
     {"DeviceReset", CALL_CONTEXT, CALL_CONTEXT},
 };
 
-static bool fits(const char *name, const char *beginning)
-{
-    if (*beginning == '*')
-        return strstr(name, beginning + 1);
-    return strncmp(name, beginning, strlen(beginning)) == 0;
-}
-
 enum call_kind call_kind_of(const char *name)
 {
     /* Ascend's profiler writes the library before the function: "AscendCL@aclrtMalloc". */
@@ -407,9 +394,12 @@ enum call_kind call_kind_of(const char *name)
         text++;
     if (strncmp(function, "aclnn", strlen("aclnn")) == 0) /* an operator, which launches kernels */
         return strstr(text, "GetWorkspaceSize") ? CALL_OTHER : CALL_LAUNCH;
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
-        if (fits(text, beginnings[i].text))
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++) {
+        const char *beginning = beginnings[i].text;
+        bool anywhere = *beginning == '*';
+        if (anywhere ? strstr(text, beginning + 1) != NULL : strncmp(text, beginning, strlen(beginning)) == 0)
             return strstr(text, "Async") ? beginnings[i].async : beginnings[i].kind;
+    }
     return CALL_OTHER;
 }
 

@@ -99,8 +99,6 @@ struct gpu_op {
 #define GPU_OP_STACKS GPU_OP_BACKWARD       /* numbers and texts are less than this */
 };
 
-void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
-
 /* Adds an operation. STREAM and DEVICE are indices of the trace, and CAPTURED is as in struct gpu_op. Returns 0, or -1:
  * no memory. */
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
@@ -217,9 +215,6 @@ struct timeline_op {
     uint8_t kind;         /* enum call_kind of the call */
 };
 
-/* Initialises a sorter of struct timeline_op by device, start and end. */
-void timeline_init(struct sorter *timeline, struct sorter_space *space);
-
 /* The inputs of timeline_gather(). */
 struct timeline_sources {
     const struct sorter *gpu_ops, *calls; /* ready */
@@ -241,9 +236,10 @@ struct host_call {
     uint8_t kind;        /* enum call_kind */
 };
 
-/* Initialises a sorter of struct host_call by thread and start. A call comes before the calls within it, such as the
- * driver's within the runtime's. */
-void host_calls_init(struct sorter *host_calls, struct sorter_space *space);
+/* Initialises sorters of struct gpu_op by correlation id, of struct timeline_op by device, start and end, and of struct
+ * host_call by thread and start, where a call comes before the calls within it. */
+void timeline_init(struct sorter *gpu_ops, struct sorter *timeline, struct sorter *host_calls,
+                   struct sorter_space *space);
 
 /* A walk over the outermost calls. */
 struct host_calls_walk {

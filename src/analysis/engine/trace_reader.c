@@ -28,9 +28,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .space = &trace->own_space,
     };
     calls_init(&trace->calls, trace->space);
-    gpu_ops_init(&trace->gpu_ops, trace->space);
-    host_calls_init(&trace->host_calls, trace->space);
-    timeline_init(&trace->timeline, trace->space);
+    timeline_init(&trace->gpu_ops, &trace->timeline, &trace->host_calls, trace->space);
     ranges_init(&trace->ranges, trace->space);
     ranges_init(&trace->operators, trace->space);
     ranges_init(&trace->host_frames, trace->space);

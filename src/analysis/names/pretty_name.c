@@ -385,18 +385,6 @@ static bool make_pretty(struct buffer *result, const char *name, size_t length, 
     return changed && !result->failure;
 }
 
-/* Returns whether a pretty name does not change if it is made pretty again. */
-static bool is_final(const char *name, size_t length)
-{
-    struct pretty_omissions omissions;
-    struct buffer again;
-    buffer_init_memory(&again);
-    bool changed = make_pretty(&again, name, length, 0, &omissions);
-    bool same = !changed || (again.length == length && memcmp(again.data, name, length) == 0);
-    buffer_release(&again);
-    return same;
-}
-
 void pretty_name_whole(struct buffer *out, const char *name, size_t length)
 {
     for (size_t size; length > 0; name += size, length -= size) {
@@ -412,14 +400,18 @@ void pretty_name_whole(struct buffer *out, const char *name, size_t length)
 void pretty_name_write(struct buffer *out, const char *name, size_t length, uint64_t reveal,
                        struct pretty_omissions *omissions)
 {
-    struct pretty_omissions own;
-    struct buffer result;
-    omissions = omissions ? omissions : &own;
+    struct pretty_omissions own, of_again;
+    struct buffer result, again;
     buffer_init_memory(&result);
-    bool changed = make_pretty(&result, name, length, reveal, omissions);
-    if (changed && is_final(result.data, result.length))
+    buffer_init_memory(&again);
+    bool changed = make_pretty(&result, name, length, reveal, omissions ? omissions : &own);
+    /* A pretty name is used only if it does not change when it is made pretty again. */
+    bool differs = changed && make_pretty(&again, result.data, result.length, 0, &of_again) &&
+                   (again.length != result.length || memcmp(again.data, result.data, result.length) != 0);
+    if (changed && !differs)
         pretty_name_whole(out, result.data, result.length);
     else
         pretty_name_whole(out, name, length);
+    buffer_release(&again);
     buffer_release(&result);
 }

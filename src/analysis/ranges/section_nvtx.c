@@ -25,18 +25,6 @@ struct nvtx {
     struct range_starts open; /* by category and id; `number` is that of the range_group */
 };
 
-static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint32_t group)
-{
-    struct range *open = range_starts_push(&nvtx->open, range_key(event));
-    if (!open)
-        return -1;
-    open->start = event->start;
-    open->number = group;
-    open->name = event->name;
-    TALLY_AT(&nvtx->ranges, struct range_group, group)->open++;
-    return 0;
-}
-
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct nvtx *nvtx = state;
@@ -63,9 +51,16 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
                           event->duration);
     case 'b':
         range->other |= category_in(event->category, CATEGORIES_OTHER);
-        return event->id != EVENT_NO_ID
-                   ? start_range(nvtx, event, (uint32_t)(range - TALLY_AT(&nvtx->ranges, struct range_group, 0)))
-                   : 0;
+        if (event->id == EVENT_NO_ID)
+            return 0;
+        struct range *open = range_starts_push(&nvtx->open, range_key(event));
+        if (!open)
+            return -1;
+        open->start = event->start;
+        open->number = (uint32_t)(range - TALLY_AT(&nvtx->ranges, struct range_group, 0));
+        open->name = event->name;
+        range->open++;
+        return 0;
     case 'i':
     case 'I': range->marks++; return 0;
     default: return 0;

@@ -246,8 +246,3 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
     row->unexposed_count += exposed == FIELD_ABSENT;
     return 0;
 }
-
-double transfer_time(const struct transfer_row *row)
-{
-    return exp(row->log_sum / (double)row->count);
-}

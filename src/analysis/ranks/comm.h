@@ -94,7 +94,4 @@ void transfers_release(struct transfers *transfers);
 int transfers_add(struct transfers *transfers, const struct collective *operation, const uint32_t *index, size_t count,
                   size_t ranks);
 
-/* Returns the geometric mean of the times of the operations of ROW, ns. */
-double transfer_time(const struct transfer_row *row);
-
 #endif

@@ -4,6 +4,7 @@
  */
 #include "analysis/ranks/slow_links.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,8 +281,8 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
             if (row->count < judging.least)
                 continue;
             struct judged *judged = &judging.rows[judging.count++];
-            *judged =
-                (struct judged){.key = dense_map_row(&transfers->keys, i), .row = row, .time = transfer_time(row)};
+            *judged = (struct judged){
+                .key = dense_map_row(&transfers->keys, i), .row = row, .time = exp(row->log_sum / (double)row->count)};
             for (size_t k = 0; k < row->member_count; k++) {
                 uint32_t host = hosts.of_rank[members_of(&judging, judged)[k]];
                 judged->hosts += hosts.counted[host] != judging.count;

@@ -146,17 +146,6 @@ static int find_base(void *context, struct range_walk *walk, const struct launch
     return based.base ? sorter_add(&gathering->ops, &based) : -1;
 }
 
-/* Adds the ranges in which a replayed operation was captured below NODE, the launch of its graph. Returns the innermost
- * node, or 0 without memory. */
-static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *trace, const struct launched_op *op,
-                                uint32_t node)
-{
-    const struct captured_path *path = captured_path(&trace->captured, op->captured);
-    for (uint32_t i = 0; i < path->count && node; i++)
-        node = gpu_stacks_node(stacks, node, STACK_RANGE, trace->captured.names.items[path->first + i], 0);
-    return node;
-}
-
 /* Sets *STACK to the operation's call stack. Only some launches have one; if the operation has none, takes the stack of
  * the last operation with its name and thread that has one; 0: none. Returns 0, or -1: no memory. */
 static int find_stack(struct gathering *gathering, const struct launched_op *op, uint32_t *stack)
@@ -203,8 +192,11 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
         node = node_around(stacks, walk, op, node);
     if (node)
         node = gpu_stacks_node(stacks, node, STACK_CALL, op->call, 0);
-    if (node && op->captured != 0)
-        node = node_of_capture(stacks, gathering->trace, op, node);
+    /* Below the launch of a graph stand the ranges in which the operation was captured. */
+    const struct captured *captured = &gathering->trace->captured;
+    const struct captured_path *path = op->captured != 0 ? captured_path(captured, op->captured) : NULL;
+    for (uint32_t i = 0; path && i < path->count && node; i++)
+        node = gpu_stacks_node(stacks, node, STACK_RANGE, captured->names.items[path->first + i], 0);
     if (node)
         node = gpu_stacks_node(stacks, node, op->kernel ? STACK_KERNEL : STACK_COPY, op->name, 0);
     if (!node)
