@@ -101,15 +101,15 @@ all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgpu
 
 CUPTI_INCLUDE := $(firstword $(dir $(wildcard $(CUDA_HOME)/extras/CUPTI/include/cupti.h $(CUDA_HOME)/include/cupti.h)))
 GEN := $(B)/obj/gen
-
+NEWER_CALLS := src/common/newer_calls.list
 define CBID_RULE
-$(GEN)/common/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/common/cbid.awk | toolkit
+$(GEN)/common/$(1)_cbid.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/common/cbid.awk $(NEWER_CALLS) | toolkit
 	@mkdir -p $$(@D)
-	$$(call say,GEN,$$@)awk -f src/common/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
+	$$(call say,GEN,$$@)awk -f src/common/cbid.awk $(CUPTI_INCLUDE)cupti_$(1)_cbid.h $(NEWER_CALLS) >$$@
 
-$(GEN)/common/$(1)_classes.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/common/cbid.awk src/common/api_classes.list | toolkit
+$(GEN)/common/$(1)_classes.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) src/common/cbid.awk src/common/api_classes.list $(NEWER_CALLS) | toolkit
 	@mkdir -p $$(@D)
-	$$(call say,GEN,$$@)awk -f src/common/cbid.awk src/common/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
+	$$(call say,GEN,$$@)awk -f src/common/cbid.awk src/common/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h $(NEWER_CALLS) >$$@
 
 $(GEN)/trace/spool/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/common/cbid.awk | toolkit
 	@mkdir -p $$(@D)

@@ -3,6 +3,7 @@
 #     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,   becomes   [214] = "cudaLaunchKernel",
 #
 # With api_classes.list before CUPTI's list, a row for each function that is no action: [165] = API_QUERY,
+# With newer_calls.list after it, also rows for calls with larger ids than CUPTI's list has.
 #
 # The driver's `_v2` counts calls of one name, the runtime's `_v7000` is the version that brought the call; `_ptsz` and
 # `_ptds` are the variants of --default-stream per-thread, `cu64` those of 64-bit pointers before CUDA 4. `__cuda…` is
@@ -17,11 +18,21 @@ FILENAME ~ /api_classes\.list$/ {
             class_of[$i] = class
     next
 }
+FILENAME ~ /newer_calls\.list$/ {
+    for (i = 3; i <= NF; i++)
+        if ($1 == api && $2 + i - 3 > number)
+            call($i, $2 + i - 3)
+    next
+}
 /TRACE_CBID_[a-z_].*=/ {
+    api = /RUNTIME/ ? "runtime" : "driver"
     name = $1
     sub(/.*TRACE_CBID_/, "", name)
-    number = $3
-    sub(/,.*/, "", number)
+    number = $3 + 0
+    call(name, number)
+}
+function call(name, number)
+{
     while (sub(/_(v[0-9]+|ptsz|ptds)$/, "", name))
         ;
     sub(/^_+/, "", name)

@@ -62,6 +62,22 @@ EOF
     own_make WERROR=1 CPPFLAGS=-DCUDA_HEADERS_OLD CFLAGS='-O0 -fsyntax-only' $(cat objects)
 }
 
+@test "calls of CUDA 13.0 have their names and classes also with lists of ids that end where CUDA 12.0's end" {
+    need_13
+    local api last classes
+    for api in driver:700 runtime:444; do
+        last=${api#*:} api=${api%:*}
+        cp "$(find -L "$cuda" -name "cupti_${api}_cbid.h" | head -1)" whole.h
+        awk -v last="$last" '!/TRACE_CBID_[a-z_].*=/ || $3 + 0 <= last' whole.h >older.h
+        for classes in '' "$root/src/common/api_classes.list"; do
+            awk -f "$root/src/common/cbid.awk" $classes whole.h >expected
+            awk -f "$root/src/common/cbid.awk" $classes older.h "$root/src/common/newer_calls.list" >seen
+            diff expected seen
+            awk -f "$root/src/common/cbid.awk" $classes whole.h "$root/src/common/newer_calls.list" | diff expected -
+        done
+    done
+}
+
 @test "make asks for a newer NVTX where the toolkit's has no payloads" {
     mkdir -p toolkit/include newer/include/nvtx3
     touch toolkit/include/cuda.h newer/include/nvtx3/nvToolsExtSemanticsTime.h
