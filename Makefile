@@ -53,10 +53,14 @@ LINK_FLAGS := -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(LDFLAGS)
 # NVTX_HOME is for toolkits whose NVTX lacks payloads and counters: a newer NVTX, which consists of headers.
 NVTX_HOME ?=
 CUDA_INCLUDES := $(addprefix -isystem ,$(NVTX_HOME:=/include) $(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include)
-INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES)
 # A toolkit has libraries for its own processor: for another one, those of the simulated GPU have their names.
 CUDA_LIBS := $(if $(CROSS),$(B)/simgpu,$(CUDA_HOME)/lib64)
 CUDA_STUBS := $(if $(CROSS),$(B)/simgpu,$(CUDA_HOME)/lib64/stubs)
+# The tool's libraries. Those of WITHOUT are missing, NAME:FEATURE: headers of the folder `without` stand for theirs.
+TOOL_LIBRARIES := $(shell PKG_CONFIG=$(call tool,pkg-config) src/packaging/libraries $(CC) $(CPPFLAGS) $(CFLAGS))
+WITHOUT := $(filter-out -%,$(TOOL_LIBRARIES))
+INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES) $(patsubst -I%,-isystem %,$(filter -I%,$(TOOL_LIBRARIES))) \
+    $(foreach library,$(WITHOUT),-isystem src/packaging/without/$(firstword $(subst :, ,$(library))))
 
 # Begins the command of a recipe: $(call say,CC,FILE) prints one short line in the command's place, `V=1` the command
 # itself, `make -s` neither.
@@ -80,7 +84,7 @@ MPI_OBJ := $(call objects,$(MPI_SRC))
 TORCH_OBJ := $(call objects,$(TORCH_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
-TOOL_LIBS = $(or $(PORTABLE_LIBS),-ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty) -lm
+TOOL_LIBS = $(or $(PORTABLE_LIBS),$(filter -L% -l%,$(TOOL_LIBRARIES))) -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -127,7 +131,8 @@ $(addprefix $(B)/obj/,$(GEN_OBJ)): INCLUDES += -I$(GEN)
 include src/packaging/packaging.mk samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(COMMON_OBJ)
-	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)$(if $(WITHOUT), && \
+	    printf 'built without %s\n' $(foreach library,$(WITHOUT),'$(subst -, ,$(subst :,: no ,$(library)))'))
 
 $(B)/$(SONAME): $(AGENT_OBJ) $(COMMON_OBJ) src/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(SONAME) \
@@ -173,11 +178,17 @@ $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 # The page of `report --html` is part of this object.
 $(B)/obj/src/analysis/render/render_html.o: $(wildcard src/analysis/render/html/*)
 
-# Another LIBDIR asks for another gputrace.
+# Another LIBDIR, commit or set of libraries asks for another gputrace.
 $(call objects,src/launch/program.c src/cli/doctor.c): $(B)/obj/libdir
-$(B)/obj/libdir: always
+$(call objects,src/trace/names.c src/trace/sqlite/database.c $(wildcard src/trace/spool/*.c)): $(B)/obj/without
+$(MAIN_OBJ): $(B)/obj/version
+$(MAIN_OBJ): DEFINES += -DGPUTRACE_PACKAGE_VERSION='"$(PACKAGE_VERSION)"'
+$(B)/obj/libdir: IDENTITY = $(LIBDIR_FROM_BINDIR)
+$(B)/obj/without: IDENTITY = $(WITHOUT)
+$(B)/obj/version: IDENTITY = $(PACKAGE_VERSION)
+$(B)/obj/libdir $(B)/obj/without $(B)/obj/version: always
 	@mkdir -p $(@D)
-	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
+	@echo '$(IDENTITY)' | cmp -s - $@ || echo '$(IDENTITY)' >$@
 
 # Functions of one table have the same parameters, and few use them all.
 $(filter $(B)/obj/src/analysis/%,$(TOOL_OBJ)): ALL_CFLAGS += -Wno-unused-parameter

@@ -260,7 +260,7 @@ static int dispatch(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        puts("gputrace " GPUTRACE_VERSION);
+        puts("gputrace " GPUTRACE_PACKAGE_VERSION);
         return EXIT_SUCCESS;
     }
     const struct command *command = find_command(name);

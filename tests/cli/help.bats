@@ -32,9 +32,13 @@ man_options() { # COMMAND
     run -2 "$gputrace" help nothing
 }
 
-@test "--version prints the version of the Makefile" {
+@test "--version prints the version of the Makefile, and between releases the commit" {
     run -0 "$gputrace" --version
-    assert_output "gputrace $(sed -n 's/^VERSION := //p' "$root/Makefile")"
+    local version
+    version=$(sed -n 's/^VERSION := //p' "$root/Makefile")
+    assert_regex "$output" "^gputrace ${version//./[.]}([.]dev[0-9]+[+]g[0-9a-f]{9})?\$"
+    grep -q "version = \"$version\"" "$root/src/packaging/conda/meta.yaml"
+    grep -q "version(\"$version\")" "$root/src/packaging/spack/package.py"
 }
 
 @test "no command prints the usage to stderr" {

@@ -92,3 +92,18 @@ END
     run env GIT_DIR=/nowhere make -C source -n dist
     assert_output --partial "gputrace-$(cat source/.version)"
 }
+
+@test "without optional libraries the tool is built, says what is off, and records" {
+    need_simulated
+    printf '#!/bin/sh\ncase " $* " in *" -E -x c - "*) exit 1 ;; esac\nexec gcc "$@"\n' >compiler
+    chmod +x compiler
+    env -u MAKEFLAGS -u MAKELEVEL make -s -j2 -C "$root" B="$PWD/own" CC="$PWD/compiler" "$PWD/own/gputrace" >made 2>&1
+    printf 'built without %s\n' 'lz4: no packed spools' 'sqlite3: no databases' 'iberty: no readable names of C++' |
+        diff - made
+    cp -P "$build"/libgputrace*.so* own/
+    own/gputrace run -q -o trace.json "$samples/vector_add" >statement
+    jq -e '[.traceEvents[] | select(.cat == "kernel").name] | length > 0 and all(startswith("_Z"))' trace.json
+    run own/gputrace convert trace.json trace.sqlite
+    assert_failure
+    assert_output --partial 'this gputrace was built without SQLite'
+}
