@@ -1,5 +1,5 @@
-/* Implements the witness, the watcher and the job control that launch.h describes. */
-#include "launch/launch.h"
+/* Implements the witness, the watcher and the job control that process_group.h describes. */
+#include "launch/process_group.h"
 
 #include <errno.h>
 #include <fcntl.h>

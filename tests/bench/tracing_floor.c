@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"

@@ -4,6 +4,7 @@
  * names that records point to, and records that are still being written when the process dies.
  */
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * below handle kinds with several users, with settings of their own or with rows per API function (calls of the runtime
  * and the driver).
  */
-#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 
 #include <pthread.h>
 #include <stddef.h>

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/calls_code.h"
 #include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"

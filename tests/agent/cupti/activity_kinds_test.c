@@ -1,4 +1,4 @@
-#include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"

@@ -2,6 +2,7 @@
 #include "tests/unit.h"
 
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "agent/main/plugins.h"
