@@ -156,17 +156,6 @@ static mode_t type_of(const char *path)
     return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-/* Opens a device, a pipe or a socket, which cannot be replaced by renaming. Checks the type again, as somebody may have
- * put a link to a file there since type_of(). */
-static int open_special(struct output *output, const char *path)
-{
-    struct stat status;
-    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
-    if (output->fd < 0 || fstat(output->fd, &status) != 0)
-        return error("cannot write '%s': %m", path);
-    return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
-}
-
 /* Opens a temporary file. Never uses an existing name, which may be a link or the file of an earlier process with this
  * pid. */
 static int open_temporary(struct output *output, const char *path)
@@ -201,7 +190,15 @@ static int open_file(struct output *output, const char *path)
         return error("cannot write '%s': %m", path);
     if (type == S_IFLNK)
         return error("cannot write '%s': it is a symbolic link; name the file that it leads to", path);
-    return type == 0 || type == S_IFREG ? open_temporary(output, path) : open_special(output, path);
+    if (type == 0 || type == S_IFREG)
+        return open_temporary(output, path);
+    /* A device, a pipe or a socket cannot be replaced by renaming. The type is checked again, as somebody may have put
+     * a link to a file there since type_of(). */
+    struct stat status;
+    output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+    if (output->fd < 0 || fstat(output->fd, &status) != 0)
+        return error("cannot write '%s': %m", path);
+    return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
 }
 
 static void release(struct output *output)

@@ -214,24 +214,18 @@ static bool read_digits(const char **at, const char *end, uint64_t *value)
     return *at > start;
 }
 
-/* Sets ARG if TEXT is an integer that 64 bits hold. -0 is not, as it would lose its sign. */
-static bool is_integer(struct json_text text, struct arg *arg)
-{
-    bool negative = *text.at == '-';
-    const char *at = text.at + negative, *end = text.at + text.length;
-    uint64_t value;
-    if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
-        return false;
-    arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
-    arg->u64 = negative ? 0 - value : value;
-    return true;
-}
-
 void json_number(struct json_text text, struct arg *arg)
 {
     char digits[NUMBER_BYTES];
-    if (is_integer(text, arg))
+    /* An integer that 64 bits hold. -0 is not one, as it would lose its sign. */
+    bool negative = *text.at == '-';
+    const char *at = text.at + negative, *end = text.at + text.length;
+    uint64_t integer;
+    if (read_digits(&at, end, &integer) && at == end && (!negative || (integer != 0 && integer <= UINT64_C(1) << 63))) {
+        arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
+        arg->u64 = negative ? 0 - integer : integer;
         return;
+    }
     arg->type = ARG_TYPE_RAW;
     arg->text = text.at;
     arg->length = text.length;

@@ -510,18 +510,6 @@ static int read_key(struct reader *reader)
     return 0;
 }
 
-/* Reads the ',' after a member, or stops before '}'. Returns as read_key(). */
-static int read_separator(struct reader *reader)
-{
-    char c = reader_next_byte(reader);
-    if (c == ',')
-        input_advance(&reader->input, 1);
-    if (c == ',' || c == '}')
-        return 0;
-    int result = not_found(reader, "',' or '}'");
-    return c == '"' ? 0 : result; /* the ',' before the next key is missing */
-}
-
 static int read_object(struct reader *reader)
 {
     bool found = false, at_array = false;
@@ -535,7 +523,13 @@ static int read_object(struct reader *reader)
         } else if (result == 0) {
             result = read_metadata(reader);
         }
-        result = result ?: read_separator(reader);
+        char separator = result == 0 ? reader_next_byte(reader) : '}';
+        if (separator == ',')
+            input_advance(&reader->input, 1);
+        if (separator != ',' && separator != '}')
+            result = not_found(reader, "',' or '}'");
+        if (separator == '"')
+            result = 0; /* the ',' before the next key is missing */
         if (result < 0)
             return -1;
         at_array = result > 0 && !found;

@@ -84,16 +84,6 @@ bool sources_seems_trace(const char *path)
 #define DEFLATE_MOST 1032 /* bytes that one byte of deflate can unpack to */
 #define COUNTED_BYTES ((size_t)1 << 20)
 
-static bool is_gzip(const char *path)
-{
-    unsigned char begin[2] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, begin, sizeof(begin));
-    if (fd >= 0)
-        close(fd);
-    return size == 2 && begin[0] == 0x1f && begin[1] == 0x8b;
-}
-
 static uint64_t count_unpacked(const char *path, uint64_t packed, uint64_t most)
 {
     struct source source;
@@ -121,7 +111,13 @@ uint64_t sources_unpacked_size(const char *path, uint64_t most)
     if (stat(path, &facts) != 0 || facts.st_size < 0)
         return 0;
     uint64_t size = (uint64_t)facts.st_size;
-    return is_gzip(path) && size > most / DEFLATE_MOST ? count_unpacked(path, size, most) : size;
+    unsigned char begin[2] = {0};
+    int fd = size > most / DEFLATE_MOST ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return size;
+    bool is_gzip = read(fd, begin, sizeof(begin)) == sizeof(begin) && begin[0] == 0x1f && begin[1] == 0x8b;
+    close(fd);
+    return is_gzip ? count_unpacked(path, size, most) : size;
 }
 
 /* Files that people give to a reader of traces by mistake. The first row that fits counts: by the end of the name, by

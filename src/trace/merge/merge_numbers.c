@@ -88,18 +88,6 @@ static int find_ranks(struct merge *merge, struct merge_trace *trace)
     return 0;
 }
 
-static void count_hosts(struct merge *merge, const struct merge_trace *trace, bool *seen)
-{
-    memset(seen, 0, merge->hosts.count);
-    for (size_t i = 0; i < trace->processes.count; i++) {
-        struct merge_host *host = &merge->hosts.items[trace->processes.items[i].host];
-        if (seen[host - merge->hosts.items])
-            continue;
-        seen[host - merge->hosts.items] = true;
-        host->traces++;
-    }
-}
-
 /* --- devices --- */
 
 static uint64_t hash_text(const char *text)
@@ -298,8 +286,15 @@ int merge_number(struct merge *merge)
             return -1;
     warn_of_ranks(merge);
     bool *seen = calloc(merge->hosts.count + 1, sizeof(*seen));
-    for (size_t i = 0; i < merge->options->count && seen; i++)
-        count_hosts(merge, &merge->traces[i], seen);
+    for (size_t i = 0; i < merge->options->count && seen; i++) {
+        const struct merge_trace *trace = &merge->traces[i];
+        memset(seen, 0, merge->hosts.count);
+        for (size_t k = 0; k < trace->processes.count; k++) {
+            uint32_t host = trace->processes.items[k].host;
+            merge->hosts.items[host].traces += !seen[host];
+            seen[host] = true;
+        }
+    }
     int result = seen ? 0 : error_no_memory("hosts");
     for (size_t i = 0; i < merge->options->count && result == 0; i++)
         result = see_gpu_rows(&merge->traces[i]) ?: number_devices(merge, &merge->traces[i], &known);

@@ -77,21 +77,14 @@ static void add_flow(struct sink *sink, struct pftrace_pending *pending, const s
     pending->delay = pending->what == PFTRACE_GPU_OP && time > pending->start ? time - pending->start : 0;
 }
 
-/* Returns the slice that FLOW follows, or NULL: a flow that follows another event is dropped. */
-static struct pftrace_pending *slice_of_flow(struct sink *sink, const struct flow *flow)
+static void write_flow(struct sink *sink, const struct flow *flow)
 {
     struct pftrace_state *state = sink->state;
     struct pftrace_pending *pending = state ? &state->pending : NULL;
-    bool follows = pending && pending->what != PFTRACE_NOTHING && pending->row.pid == flow->row.pid &&
-                   pending->row.tid == flow->row.tid;
-    return follows ? pending : NULL;
-}
-
-static void write_flow(struct sink *sink, const struct flow *flow)
-{
-    struct pftrace_pending *pending = slice_of_flow(sink, flow);
     bool between_operators = flow->category == CATEGORY_FWDBWD;
-    if (!pending)
+    /* A flow that follows another event than its slice is dropped. */
+    if (!pending || pending->what == PFTRACE_NOTHING || pending->row.pid != flow->row.pid ||
+        pending->row.tid != flow->row.tid)
         return;
     if (pending->what != PFTRACE_CALL && flow->ends && !between_operators)
         add_flow(sink, pending, flow);

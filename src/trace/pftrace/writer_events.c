@@ -280,27 +280,6 @@ static struct pftrace_state *begin_event(struct sink *sink)
     return state;
 }
 
-static void describe_ranges(struct sink *sink, struct row row)
-{
-    struct pftrace_state *state = sink->state;
-    uint64_t uuid = pftrace_uuid(row.pid, row.tid);
-    state->body.length = 0;
-    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
-    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
-    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
-    protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
-    protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(sink->buffer, &state->body);
-}
-
-static enum pftrace_lane lane_of(const struct slice *slice)
-{
-    if (!slice->other_category && category_in(slice->category, CATEGORIES_GPU_OPS))
-        return PFTRACE_LANE_GPU_OPS;
-    return !slice->other_category && slice->category == CATEGORY_USER_ANNOTATION ? PFTRACE_LANE_RANGES
-                                                                                 : PFTRACE_LANE_CALLS;
-}
-
 /* Whether a slice is a call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
 static bool waits(const struct slice *slice)
 {
@@ -311,13 +290,25 @@ static bool waits(const struct slice *slice)
 void pftrace_write_slice(struct sink *sink, const struct slice *slice)
 {
     struct pftrace_state *state = begin_event(sink);
-    enum pftrace_lane lane = lane_of(slice);
+    enum pftrace_lane lane = PFTRACE_LANE_CALLS;
+    if (!slice->other_category && category_in(slice->category, CATEGORIES_GPU_OPS))
+        lane = PFTRACE_LANE_GPU_OPS;
+    else if (!slice->other_category && slice->category == CATEGORY_USER_ANNOTATION)
+        lane = PFTRACE_LANE_RANGES;
     if (!state)
         return;
     struct pftrace_pending *pending = &state->pending;
     struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, slice->row, lane);
-    if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES)
-        describe_ranges(sink, slice->row);
+    if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES) {
+        uint64_t uuid = pftrace_uuid(slice->row.pid, slice->row.tid);
+        state->body.length = 0;
+        size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
+        protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
+        protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
+        protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
+        protobuf_end(&state->body, descriptor);
+        pftrace_plain_packet(sink->buffer, &state->body);
+    }
     sequence = sequence_of(sink, slice->row, lane);
     if (!sequence)
         return;

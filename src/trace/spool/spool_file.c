@@ -208,17 +208,6 @@ static int read_header(struct spool_file *file, int fd, const char *path)
     return result == 0 ? check_header(&file->header, path) : result;
 }
 
-/* Returns the number of data bytes that may hold records, at most a segment. */
-static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t space)
-{
-    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
-    size_t most = space < SPOOL_SEGMENT_BYTES ? space : SPOOL_SEGMENT_BYTES;
-    if (!open_ended && chunk->used <= most)
-        return (size_t)chunk->used;
-    file->damaged += !open_ended || space > most;
-    return most;
-}
-
 static int add_chunk(struct spool_file *file, size_t offset, const struct spool_chunk *chunk, size_t end)
 {
     if (chunk->type == SPOOL_FREE || chunk->state == SPOOL_READY)
@@ -232,7 +221,15 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
         return error_no_memory("the list of chunks");
     part->source = &file->spool;
     part->offset = offset + sizeof(*chunk);
-    part->size = part_size(file, chunk, end - offset - sizeof(*chunk));
+    /* The data bytes that may hold records: at most a segment. */
+    bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
+    size_t space = end - part->offset, most = space < SPOOL_SEGMENT_BYTES ? space : SPOOL_SEGMENT_BYTES;
+    if (!open_ended && chunk->used <= most) {
+        part->size = (size_t)chunk->used;
+    } else {
+        part->size = most;
+        file->damaged += !open_ended || space > most;
+    }
     part->sequence = chunk->sequence;
     part->thread = chunk->thread;
     part->opened_monotonic = chunk->opened_monotonic;

@@ -182,19 +182,6 @@ void open_ranges_at(const struct process *process, uint32_t thread, uint64_t tim
 
 #define CAPTURE_NO_MEMORY UINT32_MAX
 
-/* Returns the index of the outermost name that fits into the path. */
-static size_t first_shown(const struct open_names *names)
-{
-    size_t first = names->count, bytes = 0;
-    while (first > 0) {
-        bytes += names->items[first - 1].name.length + strlen(SEPARATOR);
-        if (bytes > CAPTURE_PATH && first < names->count)
-            break;
-        first--;
-    }
-    return first;
-}
-
 static uint32_t context_of_path(struct process *process, const char *path, size_t length)
 {
     struct captures *captures = process->captures;
@@ -224,7 +211,14 @@ static uint32_t find_context(struct process *process, const struct open_names *n
     if (names->count == 0)
         return 0;
     buffer_init_memory(&path);
-    size_t first = first_shown(names);
+    /* The outermost name that fits into the path is the first; the innermost one is always shown. */
+    size_t first = names->count, bytes = 0;
+    while (first > 0) {
+        bytes += names->items[first - 1].name.length + strlen(SEPARATOR);
+        if (bytes > CAPTURE_PATH && first < names->count)
+            break;
+        first--;
+    }
     if (first > 0 || names->left_out)
         buffer_text(&path, LEFT_OUT SEPARATOR);
     for (size_t i = first; i < names->count; i++) {

@@ -11,17 +11,6 @@
 
 #define EVICT_MARKERS ((size_t)1 << 17) /* pages are evicted after settling so many markers */
 
-void stream_markers_release(struct stream_markers *markers)
-{
-    file_vector_release(&markers->items);
-    markers->marked = 0;
-}
-
-int stream_markers_add(struct stream_markers *markers, const struct stream_marker *marker)
-{
-    return ADD(file_vector_push, &markers->items, *marker) ? 0 : error_no_memory("device ranges");
-}
-
 ORDER_BY(by_correlation, struct stream_marker, correlation)
 
 int stream_markers_list(struct stream_markers *markers)
@@ -162,7 +151,7 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
                                          .correlation = event->correlation,
                                          .called = event->start};
     ranges->any = true;
-    return stream_markers_add(&ranges->markers, &marker);
+    return ADD(file_vector_push, &ranges->markers.items, marker) ? 0 : error_no_memory("device ranges");
 }
 
 /* If a range started or ended twice, the first record counts. */
@@ -236,7 +225,8 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
             passed = end;
         }
     }
-    stream_markers_release(&ranges->markers);
+    file_vector_release(&ranges->markers.items);
+    ranges->markers.marked = 0;
     if (file_vector_sort(&ranges->items, outer_first) != 0 || file_vector_sort(&ranges->edges, edges_by_place) != 0)
         return error_no_memory("device ranges");
     return 0;

@@ -47,17 +47,15 @@ struct stream_marker {
     uint64_t work_ended;   /* the last end at or before the marker, ns */
 };
 
+/* A struct of zeros is empty; items.memory.directory may be set. */
 struct stream_markers {
     FILE_VECTOR(struct stream_marker) items;
     size_t marked;        /* how many are marked; stream_markers_order() puts these first, by place and time */
     uint64_t first, last; /* the times of all that are marked, after they are settled; 0: none is marked */
 };
 
-/* A struct of zeros is empty; items.memory.directory may be set. */
-void stream_markers_release(struct stream_markers *markers);
-
-/* _add adds MARKER, whose members from `marked` on are 0; _list follows the last. Return 0, or -1 after error(). */
-int stream_markers_add(struct stream_markers *markers, const struct stream_marker *marker);
+/* Sorts the markers, after the last one is added to `items`; their members from `marked` on are 0. Returns 0, or -1
+ * after error(). */
 int stream_markers_list(struct stream_markers *markers);
 
 /* Marks the marker that EVENT, an EVENT_CUDA_EVENT with a time, is of; does nothing if it is not a marker's. */

@@ -64,17 +64,6 @@ static int join(struct turns *turns, struct capture_intervals *any)
     return result;
 }
 
-/* Whether recording was off at some time. If no process has the agent, nothing can begin a capture that the user asked
- * for. */
-static bool is_limited(const struct conversion *conversion)
-{
-    const char *range = session_note_text(conversion->session, "capture_range");
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (conversion->processes.items[i]->capture_intervals->limited)
-            return true;
-    return conversion->processes.count == conversion->by_launcher && range && strcmp(range, "none") != 0;
-}
-
 static int find_any(struct conversion *conversion)
 {
     const char *directory = conversion->options->spool_directory;
@@ -116,9 +105,13 @@ int cpu_scopes_find(struct conversion *conversion)
     struct cpu_scopes *scopes = conversion->cpu_scopes;
     if (conversion->by_launcher == 0)
         return 0;
-    bool limited = is_limited(conversion);
+    /* Whether recording was off at some time. If no process has the agent, nothing can begin a capture that the user
+     * asked for. */
+    const char *range = session_note_text(conversion->session, "capture_range");
+    bool limited = conversion->processes.count == conversion->by_launcher && range && strcmp(range, "none") != 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
+        limited |= process->capture_intervals->limited;
         if (process->file.header.by_launcher)
             continue;
         const struct cpu_scope_image image = {process_image_key(process), process->file.header.started, i};

@@ -217,18 +217,6 @@ uint32_t launches_met_before(const struct launches *launches, uint32_t correlati
     return share ? share->before : 0;
 }
 
-static void number_page(struct launch *page, uint64_t *next)
-{
-    for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
-        uint32_t more = page[i].gpu_ops > 1 ? page[i].gpu_ops - 1 : 0;
-        page[i].extra = 0;
-        if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
-            continue;
-        page[i].extra = (uint32_t)*next;
-        *next += more;
-    }
-}
-
 int launches_number(struct launches *launches, uint64_t *next)
 {
     if (file_vector_sort(&launches->shares, by_part) != 0)
@@ -236,10 +224,17 @@ int launches_number(struct launches *launches, uint64_t *next)
     launches_group *groups = launches->groups;
     for (size_t i = 0; launches->several && i < LAUNCHES_GROUPS * LAUNCHES_GROUP; i++) {
         launches_page *group = groups[i / LAUNCHES_GROUP];
+        struct launch *page = group ? group[i % LAUNCHES_GROUP] : NULL;
         if (!group)
             i += LAUNCHES_GROUP - 1;
-        else if (group[i % LAUNCHES_GROUP])
-            number_page(group[i % LAUNCHES_GROUP], next);
+        for (size_t k = 0; page && k < LAUNCHES_PAGE; k++) {
+            uint32_t more = page[k].gpu_ops > 1 ? page[k].gpu_ops - 1 : 0;
+            page[k].extra = 0;
+            if (more == 0 || page[k].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
+                continue;
+            page[k].extra = (uint32_t)*next;
+            *next += more;
+        }
     }
     launches_evict(launches);
     return 0;

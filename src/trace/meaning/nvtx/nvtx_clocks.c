@@ -248,18 +248,6 @@ static bool place_event(struct nvtx_deferred_event *event, const struct process 
            time_of(process, domain, facts, &facts->end, &event->end) && event->end >= event->start;
 }
 
-/* Returns index + 1 of the row of a scope, creating it if it is new, or 0 after error(). */
-static uint32_t row_number(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope)
-{
-    struct nvtx_deferred_row *row = PUT_ITEM(&deferred->rows, &deferred->row_of, payload_key(domain, scope));
-    if (!row) {
-        error_no_memory("deferred events");
-        return 0;
-    }
-    *row = (struct nvtx_deferred_row){.scope = scope, .domain = domain};
-    return (uint32_t)(row - deferred->rows.items) + 1;
-}
-
 static int add_event(struct process *process, struct nvtx_deferred_event made, const struct payload_facts *facts)
 {
     struct nvtx_deferred *deferred = &process->nvtx->deferred;
@@ -273,10 +261,17 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
     /* Events of the submitting thread are on its row; all others have rows by scope. */
-    if (scope == NVTX_SCOPES_THREAD || scope == NVTX_SCOPES_INNERMOST)
+    if (scope == NVTX_SCOPES_THREAD || scope == NVTX_SCOPES_INNERMOST) {
         track = process_thread(process, TRACK_THREAD, made.thread);
-    else if ((made.row = row_number(deferred, made.record->domain, scope)) != 0)
+    } else {
+        uint32_t domain = made.record->domain;
+        struct nvtx_deferred_row *row = PUT_ITEM(&deferred->rows, &deferred->row_of, payload_key(domain, scope));
+        if (!row)
+            return error_no_memory("deferred events");
+        *row = (struct nvtx_deferred_row){.scope = scope, .domain = domain};
+        made.row = (uint32_t)(row - deferred->rows.items) + 1;
         track = process_thread(process, TRACK_DEFERRED, made.row);
+    }
     if (!track || !ADD(file_vector_push, &deferred->events, made))
         return error_no_memory("deferred events");
     widen_process_time(process, made.start, made.end);

@@ -77,24 +77,17 @@ static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *ste
     return 0;
 }
 
-/* Returns where the index + 1 of the hold is stored that THREAD releases: its own last hold, or else the oldest one.
- * The index is 0 if nothing is held. FIRST is the last hold of the object. */
-static uint32_t *find_hold(struct nvtx_syncs *syncs, uint32_t *first, uint32_t thread)
-{
-    uint32_t *oldest = first;
-    for (uint32_t *at = first; *at; at = &syncs->holds.items[*at - 1].next) {
-        if (syncs->holds.items[*at - 1].thread == thread)
-            return at;
-        oldest = at;
-    }
-    return oldest;
-}
-
 static void end_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
     uint64_t *held = map_get(&syncs->held, step->object);
     uint32_t first = held ? (uint32_t)*held : 0;
-    uint32_t *index = find_hold(syncs, &first, step->thread);
+    /* Where the index + 1 of the hold is stored that the thread releases: its own last hold, or else the oldest one. */
+    uint32_t *index = &first;
+    for (uint32_t *at = &first; *at; at = &syncs->holds.items[*at - 1].next) {
+        index = at;
+        if (syncs->holds.items[*at - 1].thread == step->thread)
+            break;
+    }
     if (*index == 0) {
         syncs->unmatched++;
         return;

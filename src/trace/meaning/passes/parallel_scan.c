@@ -201,25 +201,19 @@ static size_t held_size(void *context, size_t number)
     return part ? part->size : 0;
 }
 
-static int make_slots(struct scanning *scanning, unsigned workers)
-{
-    scanning->slot_count = ordered_loop_slots(workers);
-    scanning->slots = calloc(scanning->slot_count, sizeof(*scanning->slots));
-    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
-        scanning->slots[i].noted = scanning->scan->found_size ? calloc(1, scanning->scan->found_size) : NULL;
-        if (scanning->scan->found_size && !scanning->slots[i].noted)
-            return error_no_memory("reading");
-    }
-    return scanning->slots ? 0 : error_no_memory("reading");
-}
-
 int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded)
 {
     struct scanning scanning = {.process = process, .scan = scan};
     size_t parts = process->file.parts.count;
     unsigned workers =
         parts < PARTS_LEAST ? 1 : ordered_loop_workers(process->conversion->options->workers, WORKERS_MOST);
-    int result = make_slots(&scanning, workers);
+    scanning.slot_count = ordered_loop_slots(workers);
+    scanning.slots = calloc(scanning.slot_count, sizeof(*scanning.slots));
+    int result = scanning.slots ? 0 : error_no_memory("reading");
+    for (unsigned i = 0; i < scanning.slot_count && scan->found_size > 0 && result == 0; i++) {
+        scanning.slots[i].noted = calloc(1, scan->found_size);
+        result = scanning.slots[i].noted ? 0 : error_no_memory("reading");
+    }
     result = result
                  ?: ordered_loop_run(&(struct ordered_loop){.count = parts,
                                                             .workers = workers,

@@ -174,18 +174,6 @@ static void process_close(struct process *process)
     spool_file_close(&process->file);
 }
 
-/* Whether PROCESS is the process opened last. A launcher that died may have left the files of a process whose records
- * it had already moved to the file of ended processes. */
-static bool is_open(const struct conversion *conversion, const struct process *process)
-{
-    if (conversion->processes.count == 0)
-        return false;
-    const struct spool_header *header = &process->file.header;
-    const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
-    return is_same_process(last, header) && last->started == header->started &&
-           last->started_monotonic == header->started_monotonic;
-}
-
 static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
 {
     struct process_state *state = spill_block(&conversion->memory, PROCESS_BLOCK);
@@ -198,10 +186,18 @@ static int open_process(struct conversion *conversion, const struct spool_direct
         return result < 0 ? -1 : 0;
     }
     process->conversion = conversion;
+    const struct spool_header *header = &process->file.header;
+    /* A launcher that died may have left the files of a process whose records it had already moved to the file of ended
+     * processes: that process was opened last. */
     bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
-    if (ended_before && is_open(conversion, process)) {
-        process_close(process);
-        return 0;
+    if (ended_before && conversion->processes.count > 0) {
+        const struct process *before = conversion->processes.items[conversion->processes.count - 1];
+        const struct spool_header *last = &before->file.header;
+        if (is_same_process(last, header) && last->started == header->started &&
+            last->started_monotonic == header->started_monotonic) {
+            process_close(process);
+            return 0;
+        }
     }
     struct process **item = array_push(&conversion->processes);
     if (!item) {
@@ -211,7 +207,6 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     process->index = (uint32_t)conversion->processes.count - 1;
     conversion->by_launcher += process->file.header.by_launcher != 0;
     *item = process;
-    const struct spool_header *header = &process->file.header;
     const struct process *image = conversion_latest_image(conversion, process);
     /* Images of one process share its rows. Another process of the same number, later or in another namespace, does
      * not. The launcher may write about a process that has ended, whose namespace it cannot read: it keeps its pid. */

@@ -252,19 +252,6 @@ uint32_t launch_line(const struct process *process, struct nvtx_places *places, 
 
 /* --- GPU operations --- */
 
-static void add_operator_name(struct args *args, const struct process *process, uint32_t correlation, uint32_t range)
-{
-    const struct operators *operators = process->operators;
-    size_t compiled = compiled_find(operators, correlation);
-    if (compiled) {
-        const struct name *name = names_get(&process->conversion->names, operators->compiled.items[compiled - 1].name);
-        args_text(args, ARG_IN_OPERATOR, name->text, name->length);
-    } else {
-        struct operator_text name = operator_name(process, range - 1);
-        args_text(args, ARG_IN_OPERATOR, name.text, name.length);
-    }
-}
-
 void add_forward_line(struct piece_writer *out, struct args *args, const struct process *process,
                       const struct event *event, uint32_t number)
 {
@@ -276,8 +263,18 @@ void add_forward_line(struct piece_writer *out, struct args *args, const struct 
     uint32_t line = forward_line(process, &site, range);
     if (line != 0)
         args_line(args, process, ARG_FORWARD_AT, line - 1);
-    else if (range != 0 && number != 0 && owner == FRAME_LIBRARY)
-        add_operator_name(args, process, event->correlation, range);
+    if (line != 0 || range == 0 || number == 0 || owner != FRAME_LIBRARY)
+        return;
+    /* Without a line, the name of the operator. */
+    size_t compiled = compiled_find(process->operators, event->correlation);
+    if (compiled) {
+        uint32_t name_number = process->operators->compiled.items[compiled - 1].name;
+        const struct name *name = names_get(&process->conversion->names, name_number);
+        args_text(args, ARG_IN_OPERATOR, name->text, name->length);
+    } else {
+        struct operator_text name = operator_name(process, range - 1);
+        args_text(args, ARG_IN_OPERATOR, name.text, name.length);
+    }
 }
 
 void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number)

@@ -6,7 +6,7 @@ static const struct capture_intervals always = {.limited = false};
 
 static void release(struct device_ranges *ranges)
 {
-    stream_markers_release(&ranges->markers);
+    file_vector_release(&ranges->markers.items);
     file_vector_release(&ranges->items);
     file_vector_release(&ranges->edges);
 }

@@ -24,7 +24,7 @@ static void see(struct stream_markers *markers, uint32_t stream, uint64_t start,
 static void add(struct stream_markers *markers, size_t i, const struct step *step)
 {
     struct stream_marker marker = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
-    assert_int_equal(stream_markers_add(markers, &marker), 0);
+    assert_true(ADD(file_vector_push, &markers->items, marker));
 }
 
 static void mark(struct stream_markers *markers, size_t i, uint64_t time)
@@ -57,7 +57,7 @@ static void settle(const struct step *steps, size_t count, bool all_work)
 {
     struct stream_markers markers = {0};
     settle_in(&markers, steps, count, all_work);
-    stream_markers_release(&markers);
+    file_vector_release(&markers.items);
 }
 
 static void assert_times(const struct step *steps, size_t count, bool all_work)
@@ -181,7 +181,7 @@ UNIT_TEST(test_work_of_another_stream_moves_nothing)
     stream_markers_index_work(&markers, &work);
     stream_markers_settle(&markers, true);
     assert_int_equal(markers.items.items[0].time, 61000);
-    stream_markers_release(&markers);
+    file_vector_release(&markers.items);
 }
 
 UNIT_TEST(test_what_was_not_marked_moves_nothing_and_has_no_time)
@@ -205,7 +205,7 @@ UNIT_TEST(test_what_was_not_marked_moves_nothing_and_has_no_time)
     assert_int_equal(markers.items.items[1].time, 0);
     assert_int_equal(markers.first, 60000);
     assert_int_equal(markers.last, 60000);
-    stream_markers_release(&markers);
+    file_vector_release(&markers.items);
 }
 
 /* So many that they lie in a file, sorted in several blocks. */
@@ -232,7 +232,7 @@ UNIT_TEST(test_more_than_memory_shall_hold_come_out_the_same)
         assert_int_equal(markers.items.items[i].time, 99000 + 20000 * (uint64_t)i);
     }
     assert_true(markers.items.memory.file > 0);
-    stream_markers_release(&markers);
+    file_vector_release(&markers.items);
 }
 
 static size_t ended_before(const struct step *steps, uint64_t time)
