@@ -107,7 +107,7 @@ $(B)/tests/allocator/libc10.so: tests/allocator/libc10.cc
 # Programs that shall not be harmed. They run on the driver alone, a real or a simulated one.
 ROBUST_SRC := $(sort $(wildcard tests/robust/programs/*.c))
 ROBUST := $(patsubst %.c,$(B)/%,$(filter-out %_library.c,$(ROBUST_SRC))) $(B)/tests/robust/programs/nvtx_static \
-          $(patsubst %_library.c,$(B)/%_library.so,$(filter %_library.c,$(ROBUST_SRC)))
+          $(patsubst %_library.c,$(B)/%_library.so,$(filter %_library.c,$(ROBUST_SRC))) $(B)/tests/robust/programs/torch_library.so
 ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) -pthread
 ROBUST_LIBS := -L$(CUDA_STUBS) -lcuda -ldl
 
@@ -118,6 +118,9 @@ $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 $(addprefix $(B)/tests/robust/programs/,nvtx_only short_processes): $(B)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< -ldl
+$(B)/tests/robust/programs/torch_library.so: tests/robust/programs/torch_library.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(CXX) -std=c++11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) -fPIC -shared -pthread -o $@ $<
 $(B)/tests/robust/programs/%.so: tests/robust/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -fPIC -shared -o $@ $< $(ROBUST_LIBS)

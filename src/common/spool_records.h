@@ -503,10 +503,10 @@ struct spool_graph_node_stack {
 #define SPOOL_CRASH_REGISTERS 17
 struct spool_crash_stack {
     struct spool_record head;
-    uint64_t registers[SPOOL_CRASH_REGISTERS]; /* by DWARF number; on x86-64: rax … r15, rip */
+    uint64_t registers[SPOOL_CRASH_REGISTERS]; /* by DWARF number: rax … r15, rip; on aarch64 x16 … x30, sp, pc */
     uint64_t stack;                            /* address of the text */
     uint32_t thread;                           /* gettid() */
-    uint32_t reserved;
+    uint32_t machine;                          /* EM_X86_64 or EM_AARCH64 */
     uint32_t length;
     char text[4];
 };

@@ -27,7 +27,7 @@ static size_t find_calls(struct cpu_processes *processes, const struct cpu_proce
         struct unwind_state state = {.ip = record->place.ip,
                                      .sp = record->place.sp,
                                      .bp = record->place.bp,
-                                     .bx = record->place.bx,
+                                     .extra = record->place.extra,
                                      .stack = record->place.stack,
                                      .size = record->place.size};
         return unwind(processes->unwinder, &process->code, &state, calls, CALLS_MOST);

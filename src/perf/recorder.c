@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/machine.h"
 #include "common/settings.h"
 #include "common/threads.h"
 #include "perf/cpu_process.h"
@@ -95,20 +96,20 @@ static uint64_t word_at(const uint8_t *data, uint32_t size, uint32_t offset, siz
 
 static void take_stack(struct cursor *cursor, struct perf_record *record)
 {
-    uint64_t registers[PERF_REGISTER_COUNT + 1] = {0};
+    uint64_t registers[PERF_REGISTER_COUNT] = {0};
     uint64_t mode = take_word(cursor);
-    for (size_t i = 0; i < PERF_REGISTER_COUNT && mode != PERF_SAMPLE_REGS_ABI_NONE; i++)
+    for (size_t i = 0; i < PERF_REGISTER_COUNT && PERF_REGISTERS != 0 && mode != PERF_SAMPLE_REGS_ABI_NONE; i++)
         registers[i] = take_word(cursor);
     uint64_t space = take_word(cursor);
     const uint8_t *stack = take_bytes(cursor, space);
     uint64_t size = space > 0 ? take_word(cursor) : 0;
-    record->place.known = mode == PERF_SAMPLE_REGS_ABI_64 && PERF_REGISTER_COUNT == 4;
+    record->place.known = mode == PERF_SAMPLE_REGS_ABI_64 && PERF_REGISTERS != 0;
     if (!record->place.known)
         return;
-    record->place.bx = registers[0];
-    record->place.bp = registers[1];
-    record->place.sp = registers[2];
-    record->place.ip = registers[3];
+    record->place.extra = registers[PERF_REGISTER_EXTRA];
+    record->place.bp = registers[PERF_REGISTER_BP];
+    record->place.sp = registers[PERF_REGISTER_SP];
+    record->place.ip = registers[PERF_REGISTER_IP];
     record->place.stack = stack;
     record->place.size = stack && size <= space ? (size_t)size : 0;
 }
@@ -360,7 +361,7 @@ static int prepare(struct cpu_recorder *recorder, const struct cpu_recording *re
     processes->first = recording->first_alone ? (uint32_t)recording->pid : 0;
     processes->ranks = recording->ranks;
     processes->directory = open(recording->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    processes->unwinder = unwinder_new(clock_now());
+    processes->unwinder = unwinder_new(clock_now(), MACHINE);
     return processes->directory >= 0 && processes->unwinder ? 0 : -1;
 }
 

@@ -207,7 +207,7 @@ static int choose_main(struct opening *opening)
 {
     struct perf_able *able = &opening->rings->able;
     for (int refused = 0; refused < 4; refused++) {
-        *able = (struct perf_able){.kernel = !(refused & 1), .stack_copy = PERF_REGISTER_COUNT > 0 && !(refused & 2)};
+        *able = (struct perf_able){.kernel = !(refused & 1), .stack_copy = PERF_REGISTERS != 0 && !(refused & 2)};
         opening->main = main_attributes(opening->wanted, able);
         if (can_open(opening, &opening->main))
             return 0;

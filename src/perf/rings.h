@@ -42,8 +42,8 @@ struct perf_record {
     uint64_t time; /* host's CLOCK_MONOTONIC, ns */
     union {
         struct {
-            bool known; /* whether registers and `stack` are set; otherwise `calls` is */
-            uint64_t ip, sp, bp, bx;
+            bool known;                 /* whether registers and `stack` are set; otherwise `calls` is */
+            uint64_t ip, sp, bp, extra; /* as in struct unwind_state */
             const uint8_t *stack;
             size_t size;
             const uint64_t *calls; /* from the kernel's walk by frame pointers, innermost first */
@@ -114,11 +114,14 @@ void perf_rings_release(struct perf_rings *rings);
 
 /* The registers of a copied stack, in the order in which the kernel writes them. */
 #if defined(__x86_64__)
-#define PERF_REGISTERS UINT64_C(0x1c2) /* bx, bp, sp, ip */
-#define PERF_REGISTER_COUNT 4
+#define PERF_REGISTERS UINT64_C(0x1c2)
+enum { PERF_REGISTER_EXTRA, PERF_REGISTER_BP, PERF_REGISTER_SP, PERF_REGISTER_IP, PERF_REGISTER_COUNT };
+#elif defined(__aarch64__)
+#define PERF_REGISTERS UINT64_C(0x1e0000000)
+enum { PERF_REGISTER_BP, PERF_REGISTER_EXTRA, PERF_REGISTER_SP, PERF_REGISTER_IP, PERF_REGISTER_COUNT };
 #else
 #define PERF_REGISTERS UINT64_C(0)
-#define PERF_REGISTER_COUNT 0
+enum { PERF_REGISTER_BP, PERF_REGISTER_EXTRA, PERF_REGISTER_SP, PERF_REGISTER_IP, PERF_REGISTER_COUNT };
 #endif
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/machine.h"
 #include "symbols/unwind.h"
 
 /* --- what was mapped --- */
@@ -187,7 +188,8 @@ static int name_stack(void *data, const struct mapping_text *maps, const uint64_
 
 /* --- the stack of a thread that crashed, from its registers and the memory that its stack pointer pointed to --- */
 
-enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_IP = 16 }; /* DWARF's numbers of x86-64's registers */
+/* Places of registers in struct spool_crash_stack. */
+enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_X29 = 13, REGISTER_X30 = 14, REGISTER_IP = 16 };
 
 static int map_code(struct code_map *code, struct unwinder *unwinder, const struct mappings *mappings)
 {
@@ -206,15 +208,16 @@ static int map_code(struct code_map *code, struct unwinder *unwinder, const stru
     return 0;
 }
 
-/* Implements frame_namer's unwind() for x86-64. A file that was replaced after `since` is not used (object_open()). */
+/* Implements frame_namer's unwind(). A file that was replaced after `since` is not used (object_open()). */
 static size_t unwind_crash(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
                            uint64_t *addresses, size_t most)
 {
+    bool aarch64 = snapshot->machine == EM_AARCH64;
     struct unwind_state state = {
         .ip = snapshot->registers[REGISTER_IP],
         .sp = snapshot->stack,
-        .bp = snapshot->registers[REGISTER_BP],
-        .bx = snapshot->registers[REGISTER_BX],
+        .bp = snapshot->registers[aarch64 ? REGISTER_X29 : REGISTER_BP],
+        .extra = snapshot->registers[aarch64 ? REGISTER_X30 : REGISTER_BX],
         .stack = (const uint8_t *)snapshot->bytes,
         .size = snapshot->length,
     };
@@ -223,13 +226,17 @@ static size_t unwind_crash(void *data, const struct mapping_text *maps, const st
     size_t count = 0;
     if (use_mappings(symbols, maps) < 0)
         return 0;
-    struct unwinder *unwinder = unwinder_new(symbols->since);
+    struct unwinder *unwinder = unwinder_new(symbols->since, aarch64 ? EM_AARCH64 : EM_X86_64);
     if (!unwinder || map_code(&code, unwinder, &symbols->mappings) != 0) {
         error_no_memory("the stack of a crash");
     } else if (most > 0) {
         uint64_t nowhere = state.ip;
-        /* If the program called an address without code, the return address is on top of the stack. */
-        if (!code_map_find(&code, nowhere) && state.size >= sizeof(state.ip)) {
+        bool has_code = code_map_find(&code, nowhere) != NULL;
+        /* If the program called an address without code, the return address is on top of the stack, or in x30. */
+        if (!has_code && aarch64) {
+            state.ip = machine_code_address(EM_AARCH64, state.extra);
+            addresses[count++] = nowhere;
+        } else if (!has_code && state.size >= sizeof(state.ip)) {
             memcpy(&state.ip, state.stack, sizeof(state.ip));
             state.sp += sizeof(state.ip);
             state.stack += sizeof(state.ip);

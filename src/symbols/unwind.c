@@ -17,11 +17,16 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/machine.h"
 #include "common/map.h"
 #include "symbols/elf_file.h"
 
-/* Numbers of x86-64's registers in DWARF. */
-enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
+/* DWARF's numbers of the registers of a processor. `caller` has the return address before it is saved. */
+struct registers {
+    uint16_t machine;
+    uint8_t extra, bp, sp, caller;
+};
+static const struct registers known_registers[] = {{EM_X86_64, 3, 6, 7, 16}, {EM_AARCH64, 30, 29, 31, 30}};
 
 enum place_kind {
     PLACE_SAME,      /* the register still has the caller's value */
@@ -43,7 +48,7 @@ struct rule {
     uint8_t cfa, base;
     bool signal; /* the caller was interrupted: its address is no return address */
     int32_t offset;
-    struct place bx, bp, caller;
+    struct place extra, bp, caller;
 };
 
 struct unwind_file {
@@ -59,18 +64,20 @@ struct unwind_file {
 
 struct unwinder {
     uint64_t since;
+    const struct registers *registers;
     struct map known; /* hash of path and inode -> number + 1 */
     ARRAY(struct unwind_file) files;
     struct rule *kept;
 };
 
-struct unwinder *unwinder_new(uint64_t since)
+struct unwinder *unwinder_new(uint64_t since, uint16_t machine)
 {
     struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
     if (!unwinder)
         return NULL;
     elf_version(EV_CURRENT);
     unwinder->since = since;
+    unwinder->registers = &known_registers[machine == EM_AARCH64];
     unwinder->kept = calloc(RULES, sizeof(*unwinder->kept));
     if (unwinder->kept)
         return unwinder;
@@ -153,7 +160,9 @@ static struct unwind_file *get_file(struct unwinder *unwinder, uint32_t number)
         return file;
     file->opened = true;
     file->elf = strcmp(file->path, "[vdso]") == 0 ? open_vdso() : open_file(file, unwinder->since);
-    if (file->elf && gelf_getclass(file->elf) == ELFCLASS64)
+    GElf_Ehdr head;
+    if (file->elf && gelf_getclass(file->elf) == ELFCLASS64 && gelf_getehdr(file->elf, &head) &&
+        head.e_machine == unwinder->registers->machine)
         file->rules = dwarf_getcfi_elf(file->elf);
     return file;
 }
@@ -177,7 +186,7 @@ static bool fits(int64_t offset)
     return offset >= INT32_MIN && offset <= INT32_MAX;
 }
 
-static void read_cfa(struct rule *rule, Dwarf_Frame *frame)
+static void read_cfa(struct rule *rule, Dwarf_Frame *frame, const struct registers *registers)
 {
     Dwarf_Op *ops;
     size_t count = 0;
@@ -191,7 +200,7 @@ static void read_cfa(struct rule *rule, Dwarf_Frame *frame)
         rule->cfa = CFA_OFFSET;
     else if (count == 2 && ops[1].atom == DW_OP_deref)
         rule->cfa = CFA_DEREFERENCED;
-    else if (count > 2 && rule->base == REGISTER_SP && ops[1].atom == DW_OP_breg16)
+    else if (count > 2 && rule->base == registers->sp && ops[1].atom == DW_OP_breg16)
         rule->cfa = CFA_LINKAGE_TABLE; /* an entry pushes a number after its first 11 bytes */
 }
 
@@ -221,7 +230,7 @@ static struct place read_place(Dwarf_Frame *frame, int number)
     return place;
 }
 
-static void read_rule(struct rule *rule, Dwarf_CFI *rules, uint64_t address)
+static void read_rule(struct rule *rule, Dwarf_CFI *rules, uint64_t address, const struct registers *registers)
 {
     Dwarf_Frame *frame = NULL;
     if (dwarf_cfi_addrframe(rules, address, &frame) != 0)
@@ -229,10 +238,10 @@ static void read_rule(struct rule *rule, Dwarf_CFI *rules, uint64_t address)
     bool signal = false;
     dwarf_frame_info(frame, NULL, NULL, &signal);
     rule->signal = signal;
-    read_cfa(rule, frame);
-    rule->bx = read_place(frame, REGISTER_BX);
-    rule->bp = read_place(frame, REGISTER_BP);
-    rule->caller = read_place(frame, REGISTER_RETURN);
+    read_cfa(rule, frame, registers);
+    rule->extra = read_place(frame, registers->extra);
+    rule->bp = read_place(frame, registers->bp);
+    rule->caller = read_place(frame, registers->caller);
     free(frame);
 }
 
@@ -247,13 +256,14 @@ static const struct rule *find_rule(struct unwinder *unwinder, const struct code
     *rule = (struct rule){.key = key};
     const struct unwind_file *file = get_file(unwinder, range->file);
     if (file->rules && elf_code_address(file->elf, offset, &place))
-        read_rule(rule, file->rules, place);
+        read_rule(rule, file->rules, place, unwinder->registers);
     return rule->cfa == CFA_NONE ? NULL : rule;
 }
 
 /* --- from frame to frame --- */
 
 struct walk {
+    const struct registers *registers;
     struct unwind_state at;
     uint64_t low; /* address of the copy's first byte */
 };
@@ -269,12 +279,15 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
 
 static bool get_register(const struct walk *walk, uint8_t number, uint64_t *value)
 {
-    switch (number) {
-    case REGISTER_BX: *value = walk->at.bx; return true;
-    case REGISTER_BP: *value = walk->at.bp; return true;
-    case REGISTER_SP: *value = walk->at.sp; return true;
-    default: return false;
-    }
+    if (number == walk->registers->sp)
+        *value = walk->at.sp;
+    else if (number == walk->registers->bp)
+        *value = walk->at.bp;
+    else if (number == walk->registers->extra)
+        *value = walk->at.extra;
+    else
+        return false;
+    return true;
 }
 
 static bool get_cfa(const struct walk *walk, const struct rule *rule, uint64_t *cfa)
@@ -302,18 +315,20 @@ static bool restore(const struct walk *walk, const struct place *place, uint64_t
 /* Steps to the calling frame by a rule of the tables. */
 static bool step_by_rule(struct walk *walk, const struct rule *rule)
 {
-    uint64_t cfa, ip = 0, bx = walk->at.bx, bp = walk->at.bp;
-    if (!get_cfa(walk, rule, &cfa) || cfa <= walk->at.sp || rule->caller.kind == PLACE_SAME)
+    uint64_t cfa, ip = walk->at.extra, extra = walk->at.extra, bp = walk->at.bp;
+    bool linked = walk->registers->caller == walk->registers->extra; /* a call puts the return address in a register */
+    bool unsaved = rule->caller.kind == PLACE_SAME;
+    if (!get_cfa(walk, rule, &cfa) || cfa < walk->at.sp || (unsaved ? !linked : cfa == walk->at.sp))
         return false;
     if (!restore(walk, &rule->caller, cfa, &ip))
         return false;
-    if (!restore(walk, &rule->bx, cfa, &bx))
-        bx = 0;
+    if (linked || !restore(walk, &rule->extra, cfa, &extra))
+        extra = 0;
     if (!restore(walk, &rule->bp, cfa, &bp))
         bp = 0;
-    walk->at.ip = ip;
+    walk->at.ip = machine_code_address(walk->registers->machine, ip);
     walk->at.sp = cfa;
-    walk->at.bx = bx;
+    walk->at.extra = extra;
     walk->at.bp = bp;
     return true;
 }
@@ -322,8 +337,10 @@ static bool step_by_rule(struct walk *walk, const struct rule *rule)
 static bool step_by_frame_pointer(struct walk *walk, const struct code_map *map)
 {
     uint64_t frame = walk->at.bp, above, ip;
-    if (frame < walk->at.sp || frame % 8 != 0 || !read_word(walk, frame, &above) || !read_word(walk, frame + 8, &ip) ||
-        !code_map_find(map, ip))
+    if (frame < walk->at.sp || frame % 8 != 0 || !read_word(walk, frame, &above) || !read_word(walk, frame + 8, &ip))
+        return false;
+    ip = machine_code_address(walk->registers->machine, ip);
+    if (!code_map_find(map, ip))
         return false;
     walk->at.ip = ip;
     walk->at.bp = above;
@@ -334,7 +351,7 @@ static bool step_by_frame_pointer(struct walk *walk, const struct code_map *map)
 size_t unwind(struct unwinder *unwinder, const struct code_map *map, const struct unwind_state *state,
               uint64_t *addresses, size_t most)
 {
-    struct walk walk = {.at = *state, .low = state->sp};
+    struct walk walk = {.registers = unwinder->registers, .at = *state, .low = state->sp};
     bool is_exact = true; /* otherwise the address is a return address */
     size_t count = 0;
     while (count < most && walk.at.ip != 0) {

@@ -13,19 +13,13 @@
 
 #include "common/array.h"
 
-/* Whether unwind() knows this machine's registers. */
-#if defined(__x86_64__)
-#define UNWIND_KNOWS_MACHINE 1
-#else
-#define UNWIND_KNOWS_MACHINE 0
-#endif
-
 #define UNWIND_NO_FILE UINT32_MAX
 
 struct unwinder;
 
-/* SINCE is when the first of the processes began, ns of CLOCK_REALTIME. Returns NULL if memory is short. */
-struct unwinder *unwinder_new(uint64_t since);
+/* SINCE is when the first of the processes began, ns of CLOCK_REALTIME. MACHINE is their processor, EM_X86_64 or
+ * EM_AARCH64. Returns NULL if memory is short. */
+struct unwinder *unwinder_new(uint64_t since, uint16_t machine);
 void unwinder_free(struct unwinder *unwinder);
 
 /* Returns the number of a mapped file, one for each pair of path and inode, or UNWIND_NO_FILE if memory is short. */
@@ -55,7 +49,9 @@ void code_map_release(struct code_map *map);
 
 /* The registers and the stack of a thread, by which it is unwound. */
 struct unwind_state {
-    uint64_t ip, sp, bp, bx;
+    uint64_t ip, sp;
+    uint64_t bp;          /* the frame pointer: x29 on aarch64 */
+    uint64_t extra;       /* bx; on aarch64 x30, with the return address of a function that has not saved it */
     const uint8_t *stack; /* a copy of the stack from SP on */
     size_t size;          /* of the copy, bytes */
 };

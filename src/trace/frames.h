@@ -46,6 +46,7 @@ struct mapping_text {
 
 /* Registers and stack of a thread that crashed, from struct spool_crash_stack. */
 struct stack_snapshot {
+    uint32_t machine; /* EM_X86_64 or EM_AARCH64; 0: EM_X86_64, in spools of earlier versions */
     const uint64_t *registers;
     uint64_t stack; /* address of `bytes` in the process */
     const char *bytes;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "common/machine.h"
 #include "perf/cpu_process.h"
 #include "tests/trace/meaning/trace_reading.h"
 
@@ -16,7 +17,7 @@ static const char *directory;
 UNIT_FIXTURE(begin)
 {
     directory = unit_directory();
-    processes = (struct cpu_processes){.clock_offset = (int64_t)START, .unwinder = unwinder_new(0)};
+    processes = (struct cpu_processes){.clock_offset = (int64_t)START, .unwinder = unwinder_new(0, EM_X86_64)};
     processes.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(processes.directory >= 0 && processes.unwinder);
     return 0;

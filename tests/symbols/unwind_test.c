@@ -3,6 +3,7 @@
 #include <execinfo.h>
 #include <pthread.h>
 
+#include "common/machine.h"
 #include "symbols/unwind.h"
 
 /* --- what is mapped --- */
@@ -83,7 +84,7 @@ UNIT_TEST_WITH(a_copy_is_of_its_own, begin, end)
 
 /* --- stacks --- */
 
-#if UNWIND_KNOWS_MACHINE
+#if MACHINE != EM_NONE
 
 #define COPY_BYTES 16384
 #define FRAMES 64
@@ -117,7 +118,7 @@ static void read_maps(void)
 UNIT_FIXTURE(begin_stacks)
 {
     map = (struct code_map){0};
-    unwinder = unwinder_new(UINT64_MAX);
+    unwinder = unwinder_new(UINT64_MAX, MACHINE);
     assert_non_null(unwinder);
     read_maps();
     pthread_attr_t attributes;
@@ -148,10 +149,17 @@ __attribute__((no_sanitize("address"))) static void copy_stack(void)
 /* The registers, as the kernel would have them here, and what backtrace() says. */
 __attribute__((noinline)) static void look(void)
 {
+#if defined(__aarch64__)
+    __asm__ volatile("mov %0, x30\n\tmov %1, x29\n\tmov %2, sp\n\tadr %3, ."
+                     : "=&r"(here.extra), "=&r"(here.bp), "=&r"(here.sp), "=&r"(here.ip)
+                     :
+                     : "memory");
+#else
     __asm__ volatile("movq %%rbx, %0\n\tmovq %%rbp, %1\n\tmovq %%rsp, %2\n\tleaq (%%rip), %%rax\n\tmovq %%rax, %3"
-                     : "=m"(here.bx), "=m"(here.bp), "=m"(here.sp), "=m"(here.ip)
+                     : "=m"(here.extra), "=m"(here.bp), "=m"(here.sp), "=m"(here.ip)
                      :
                      : "rax", "memory");
+#endif
     here.stack = copy;
     here.size = stack_end - here.sp < sizeof(copy) ? (size_t)(stack_end - here.sp) : sizeof(copy);
     copy_stack();
@@ -221,7 +229,7 @@ UNIT_TEST_WITH(code_without_tables_is_followed_by_its_frame_pointers, begin, end
     uint64_t stack[16] = {[2] = 0x7000 + 6 * 8, [3] = 0x1100, [6] = 0x7000 + 9 * 8, [7] = 0x1200, [9] = 5, [10] = 0x99};
     struct unwind_state at = {
         .ip = 0x1000, .sp = 0x7000, .bp = 0x7000 + 2 * 8, .stack = (const uint8_t *)stack, .size = sizeof(stack)};
-    unwinder = unwinder_new(0);
+    unwinder = unwinder_new(0, EM_X86_64);
     add(0x1000, 0x2000, UNWIND_NO_FILE);
     assert_int_equal(unwind(unwinder, &map, &at, addresses, FRAMES), 3);
     assert_int_equal(addresses[1], 0x1100);

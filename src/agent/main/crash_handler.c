@@ -28,10 +28,13 @@
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/machine.h"
+#include "common/memory.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
 #define CRASH_NAMES_MAX 4096u /* maximum of names for one crash, a power of two */
+#define FRAME_BYTES_MAX 4096  /* of the handler itself, to what the kernel put there */
 #define WAIT_STEPS 1000       /* each a millisecond, to wait for another thread's crash record */
 
 static struct {
@@ -104,7 +107,7 @@ static void publish_names(void)
 
 /* --- the stack --- */
 
-#ifdef __x86_64__
+#if MACHINE != EM_NONE
 
 #define STACK_BYTES_MAX (UINT32_C(48) << 10)
 #define MAPS_BYTES 4096
@@ -206,6 +209,7 @@ static bool is_referred_to(const struct spool_crash_stack *stack, const char *wo
         return true;
     for (uint32_t i = 0; i + sizeof(word) <= stack->length; i += sizeof(word)) {
         __builtin_memcpy(&word, words + i, sizeof(word));
+        word = machine_code_address(MACHINE, word);
         if (word >= maps.start && word < maps.end)
             return true;
     }
@@ -232,15 +236,31 @@ static void publish_code(const struct spool_crash_stack *stack, const char *word
     close(maps.file);
 }
 
-void crash_stack_publish(const void *context, uint32_t thread)
+/* Copies the registers in the order of struct spool_crash_stack. Returns the stack pointer. */
+static uint64_t copy_registers(const ucontext_t *context, uint64_t registers[SPOOL_CRASH_REGISTERS])
 {
+#if defined(__aarch64__)
+    const mcontext_t *from = &context->uc_mcontext;
+    memcpy(registers, &from->regs[16], 15 * sizeof(*registers));
+    registers[15] = from->sp;
+    registers[16] = from->pc;
+    return from->sp;
+#else
     /* The order of DWARF's register numbers: x86-64 psABI, figure 3.36. */
     static const int order[SPOOL_CRASH_REGISTERS] = {
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
         REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
     };
-    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
-    uint64_t from = (uint64_t)registers[REG_RSP] & ~(uint64_t)(sizeof(uint64_t) - 1);
+    for (size_t i = 0; i < SPOOL_CRASH_REGISTERS; i++)
+        registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#endif
+}
+
+void crash_stack_publish(const void *context, uint32_t thread)
+{
+    uint64_t registers[SPOOL_CRASH_REGISTERS];
+    uint64_t from = copy_registers(context, registers) & ~(uint64_t)(sizeof(uint64_t) - 1);
     uint64_t bytes = readable_from(from);
     uint32_t length = bytes < STACK_BYTES_MAX ? (uint32_t)bytes : STACK_BYTES_MAX;
     struct spool_crash_stack *record = NULL;
@@ -253,8 +273,8 @@ void crash_stack_publish(const void *context, uint32_t thread)
     if (!record)
         return;
     char *words = (char *)record + offsetof(struct spool_crash_stack, text);
-    for (size_t i = 0; i < SPOOL_CRASH_REGISTERS; i++)
-        record->registers[i] = (uint64_t)registers[order[i]];
+    memcpy(record->registers, registers, sizeof(registers));
+    record->machine = MACHINE;
     record->stack = from;
     record->thread = thread;
     copy_words(words, from, record->length);
@@ -402,9 +422,25 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
 }
 #endif
 
+/* Whether the kernel called the handler with this FRAME, and so put CONTEXT and INFO on the stack above it. */
+static bool is_called_by_kernel(const siginfo_t *info, const void *context, const char *frame)
+{
+#if defined(__aarch64__)
+    /* The handler returns to rt_sigreturn()'s code: mov x8, 139; svc 0. */
+    uint64_t back = machine_code_address(MACHINE, LOAD(uint64_t, frame + sizeof(uint64_t)));
+    const uint32_t *code = (const uint32_t *)(uintptr_t)back;
+    return (const char *)context > frame && (const char *)context - frame < FRAME_BYTES_MAX &&
+           (const char *)context == (const char *)(info + 1) && code[0] == 0xd2801168 && code[1] == 0xd4000001;
+#else
+    (void)info;
+    return (const char *)context == frame + 2 * sizeof(void *);
+#endif
+}
+
 static void die(int number, siginfo_t *info, void *context)
 {
     const char *frame = __builtin_frame_address(0);
+    bool from_kernel = is_called_by_kernel(info, context, frame);
     if (is_clock_taken_away(number, context, frame))
         return;
     int saved = errno;
@@ -427,9 +463,7 @@ static void die(int number, siginfo_t *info, void *context)
         info = is_info_of(info, number) ? info : NULL;
         publish_signal(number, info, thread);
         publish_names();
-        /* Uses CONTEXT only if the kernel called the handler, which put CONTEXT here: the program may call it with any
-         * other. */
-        if ((const char *)context == frame + 2 * sizeof(void *))
+        if (from_kernel) /* otherwise the program called the handler, with any CONTEXT */
             publish_stack(context, thread);
         __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
     }

@@ -31,7 +31,7 @@ void crash_handler_atfork_child(void);
 
 /* Saves registers and stack of THREAD, and the mappings of code that words of the stack may point to. Called in the
  * thread's signal handler with its ucontext_t CONTEXT. Async-signal-safe, takes no lock. It may fault: records
- * committed before the fault stay whole. Does nothing on processors other than x86-64. */
+ * committed before the fault stay whole. Does nothing on unknown processors. */
 void crash_stack_publish(const void *context, uint32_t thread);
 
 #endif

@@ -13,6 +13,7 @@
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/clock.h"
+#include "common/machine.h"
 
 /* A copy of a definition, with its record and texts behind the struct. */
 struct definition {
@@ -353,15 +354,7 @@ static int64_t read_system(void *clock)
 static int64_t read_counter(void *unused)
 {
     (void)unused;
-#if defined(__x86_64__)
-    return (int64_t)__builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t value;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return (int64_t)value;
-#else
-    return (int64_t)clock_monotonic();
-#endif
+    return (int64_t)(MACHINE == EM_NONE ? clock_monotonic() : machine_counter());
 }
 
 /* The system's clocks that never stop, except the trace's own clock. A clock of CPU time stops while its thread waits.

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
+#include "common/machine.h"
 #include "common/threads.h"
 
 /* The size of the table of remembered stacks. The innermost frame's address and the key choose a set. The key
@@ -57,6 +58,7 @@ static struct {
     _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
     _Unwind_Ptr (*address)(struct _Unwind_Context *context);
     _Unwind_Word (*frame)(struct _Unwind_Context *context);
+    _Unwind_Word (*general)(struct _Unwind_Context *context, int number);
 } unwinder = {.once = PTHREAD_ONCE_INIT};
 
 static struct thread_key at_thread_end;
@@ -84,6 +86,7 @@ static void load(void)
         return;
     *(void **)&unwinder.address = dlsym(library, "_Unwind_GetIP");
     *(void **)&unwinder.frame = dlsym(library, "_Unwind_GetCFA");
+    *(void **)&unwinder.general = dlsym(library, "_Unwind_GetGR");
     *(void **)&unwinder.backtrace = dlsym(library, "_Unwind_Backtrace");
 }
 
@@ -98,8 +101,17 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *dat
     uint64_t address = unwinder.address(context);
     if (address == 0 || unwound->count == UNWIND_FRAMES_MAX) /* nothing may be below main() or a thread's start */
         return _URC_END_OF_STACK;
+    uint64_t end = unwinder.frame(context); /* of the frame that returns to ADDRESS */
+    uint64_t place = end - sizeof(address);
+#if defined(__aarch64__)
+    /* The return address lies above the caller's frame pointer (x29), if that is saved in this frame. */
+    bool saved = unwound->pointer >= unwound->end && unwound->pointer + 2 * sizeof(address) <= end;
+    place = saved ? unwound->pointer + sizeof(address) : 0;
+    unwound->pointer = unwinder.general(context, 29);
+    unwound->end = end;
+#endif
     unwound->at[unwound->count] = address;
-    unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* x86-64: right below the CFA */
+    unwound->place[unwound->count] = place;
     unwound->count++;
     return _URC_NO_REASON;
 }
@@ -107,17 +119,29 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *dat
 void unwind(struct unwound *unwound)
 {
     unwound->count = 0;
+    unwound->pointer = unwound->end = 0;
     unwind_prepare();
-    if (unwinder.backtrace && unwinder.address && unwinder.frame)
+    if (unwinder.backtrace && unwinder.address && unwinder.frame && unwinder.general)
         unwinder.backtrace(note_frame, unwound);
 }
 
 /* --- small stacks --- */
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if MACHINE != EM_NONE && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 /* Calls RUN(CONTEXT) on the stack that ends at TOP. */
 void unwind_call_on(void (*run)(void *context), void *context, char *top);
+#if defined(__aarch64__)
+__asm__(".pushsection .text\n.hidden unwind_call_on\n.globl unwind_call_on\n.type unwind_call_on, %function\n"
+        "unwind_call_on: .cfi_startproc\n"
+        "stp x29, x30, [sp, -16]!; .cfi_def_cfa_offset 16; .cfi_offset x29, -16; .cfi_offset x30, -8\n"
+        "mov x29, sp; .cfi_def_cfa_register x29\n"
+        "mov sp, x2; mov x3, x0; mov x0, x1; blr x3\n"
+        "mov sp, x29; .cfi_def_cfa_register sp\n"
+        "ldp x29, x30, [sp], 16; .cfi_def_cfa_offset 0; .cfi_restore x29; .cfi_restore x30\n"
+        "ret; .cfi_endproc\n"
+        ".size unwind_call_on, . - unwind_call_on\n.popsection\n");
+#else
 __asm__(".pushsection .text\n.hidden unwind_call_on\n.globl unwind_call_on\n.type unwind_call_on, @function\n"
         "unwind_call_on: .cfi_startproc\n"
         "push %rbp; .cfi_def_cfa_offset 16; .cfi_offset %rbp, -16\n"
@@ -126,6 +150,7 @@ __asm__(".pushsection .text\n.hidden unwind_call_on\n.globl unwind_call_on\n.typ
         "mov %rbp, %rsp; pop %rbp; .cfi_def_cfa %rsp, 8\n"
         "ret; .cfi_endproc\n"
         ".size unwind_call_on, . - unwind_call_on\n.popsection\n");
+#endif
 
 static void find_own_stack(void)
 {
@@ -185,10 +210,10 @@ void unwind_with_space(void (*run)(void *context), void *context)
 
 /* --- remembered stacks --- */
 
-/* Whether the stack has VALUE at PLACE. Sanitizers would report this read of other functions' frames. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static bool holds(uint64_t place, uint64_t value)
+/* Returns the word of the stack at PLACE. Sanitizers would report this read of other functions' frames. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static uint64_t word_at(uint64_t place)
 {
-    return *(const volatile uint64_t *)(uintptr_t)place == value;
+    return *(const volatile uint64_t *)(uintptr_t)place;
 }
 
 static unsigned set_of(const void *frame, uint64_t key)
@@ -208,7 +233,7 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
             continue;
         uint32_t same = 0;
         while (same < stack->count &&
-               holds((uint64_t)(uintptr_t)frame + stack->returns[same].offset, stack->returns[same].at))
+               word_at((uint64_t)(uintptr_t)frame + stack->returns[same].offset) == stack->returns[same].at)
             same++;
         if (same == stack->count)
             return stack->number;
@@ -216,7 +241,7 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
     return 0;
 }
 
-#ifdef __x86_64__
+#if MACHINE != EM_NONE
 
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
 {
@@ -225,7 +250,7 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
         first++;
     unsigned plain = first; /* end of the frames that lie further and further out, with the expected return addresses */
     while (plain < unwound->count && (plain == first || unwound->place[plain] > unwound->place[plain - 1]) &&
-           holds(unwound->place[plain], unwound->at[plain]))
+           machine_code_address(MACHINE, word_at(unwound->place[plain])) == unwound->at[plain])
         plain++;
     if (plain < unwound->count || first == unwound->count)
         return;
@@ -238,7 +263,7 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
     *stack = (struct remembered){.frame = frame, .key = key, .number = number, .count = unwound->count - first};
     for (uint32_t i = 0; i < stack->count; i++) {
         stack->returns[i].offset = unwound->place[first + i] - (uint64_t)(uintptr_t)frame;
-        stack->returns[i].at = unwound->at[first + i];
+        stack->returns[i].at = word_at(unwound->place[first + i]);
     }
     unsigned set = set_of(frame, key), way = mine->sets[set].next++ % WAYS;
     free(mine->sets[set].ways[way]);

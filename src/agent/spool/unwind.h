@@ -20,7 +20,9 @@
 struct unwound {
     unsigned count;
     uint64_t at[UNWIND_FRAMES_MAX];    /* return addresses, innermost first; the first is in unwind() */
-    uint64_t place[UNWIND_FRAMES_MAX]; /* stack address that holds each return address */
+    uint64_t place[UNWIND_FRAMES_MAX]; /* stack address that holds each return address; 0: not known */
+    uint64_t pointer,
+        end; /* on aarch64, while unwinding: the last frame's frame pointer, and the end of the one before */
 };
 
 /* Calls RUN(CONTEXT), on this thread's stack if much of it is left, otherwise on another stack of the thread: a
@@ -37,7 +39,7 @@ void unwind(struct unwound *unwound);
  * none. FRAME is the function's __builtin_frame_address(0). */
 uint32_t unwind_recall(const void *frame, uint64_t key);
 
-/* Remembers NUMBER for a stack. Does nothing where stacks cannot be recognised: on processors other than x86-64, and
+/* Remembers NUMBER for a stack. Does nothing where stacks cannot be recognised: on unknown processors, and
  * within signal handlers. */
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number);
 

@@ -177,19 +177,18 @@ void operator_inputs_record(const struct torch_library *library, const struct to
     if (__atomic_load_n(&stopped, __ATOMIC_RELAXED))
         return;
     inside = true;
-    library->input_types(&types, function);
+    types = library->input_types(function);
     bool known = is_vector(&types, string_bytes, INPUTS_MOST);
     if (known) {
         input_lists_read(&lists, library, function, types.begin, string_bytes, count_of(&types, string_bytes));
-        library->input_sizes(&sizes, function, lists.flatten);
+        sizes = library->input_sizes(function, lists.flatten);
         /* Undefined tensors in lists have no dimensions, so the number does not match: then dimensions are read again
          * without those of lists. */
         if (lists.flatten && is_vector(&sizes, VECTOR_BYTES, SIZES_MOST) &&
             count_of(&sizes, VECTOR_BYTES) != lists.sizes) {
             free_sizes(library, &sizes);
-            sizes = (struct torch_vector){0};
             lists.flatten = false;
-            library->input_sizes(&sizes, function, false);
+            sizes = library->input_sizes(function, false);
         }
     }
     inside = false;

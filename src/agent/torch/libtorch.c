@@ -14,6 +14,7 @@
 
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
+#include "common/machine.h"
 #include "common/memory.h"
 #include "common/settings.h"
 
@@ -83,10 +84,10 @@ int torch_library_find(struct torch_library *library, char *why, unsigned size)
     if (!handle)
         return 0;
     *library = (struct torch_library){0};
-#ifndef __x86_64__
-    snprintf(why, size, "their callbacks are known on x86-64 alone");
-    return -1;
-#endif
+    if (MACHINE == EM_NONE) {
+        snprintf(why, size, "their callbacks are known on x86-64 and aarch64 alone");
+        return -1;
+    }
     const char *missing = missing_of(library, handle);
     if (missing)
         snprintf(why, size, "'%s' has no %s: PyTorch 1.12 or newer is needed", path, missing);

@@ -24,7 +24,8 @@ enum torch_scope {
     TORCH_SCOPE_COUNT = 10,
 };
 
-/* A start callback returns a std::unique_ptr: the caller passes the memory for it, and expects that address back. */
+/* A start callback returns a std::unique_ptr: the caller passes the memory for it, and expects that address back. On
+ * aarch64 the memory is not among the arguments, which operators.c puts right. */
 typedef void **torch_start_fn(void **observer, const struct torch_function *function);
 typedef void torch_end_fn(const struct torch_function *function, void *observer);
 
@@ -58,9 +59,8 @@ struct torch_library {
 #undef FUNCTION
     /* Return the dimensions of an operator's inputs, as vectors of int64_t, and their types, as std::string. NULL if
      * the library lacks one of these functions. */
-    struct torch_vector *(*input_sizes)(struct torch_vector *result, const struct torch_function *function,
-                                        bool flatten_lists);
-    struct torch_vector *(*input_types)(struct torch_vector *result, const struct torch_function *function);
+    struct torch_vector (*input_sizes)(const struct torch_function *function, bool flatten_lists);
+    struct torch_vector (*input_types)(const struct torch_function *function);
     void (*delete)(void *memory);
     bool short_strings; /* a std::string has 32 bytes, as in C++11; false: it is a pointer */
     /* Return whether an at::IValue is a list of such values. NULL if the library lacks one of these functions. */

@@ -144,7 +144,10 @@ INLINE uint32_t self_of(const struct torch_function *function)
 #define ASK_EVERY 16 /* at one of so many operators, PyTorch is asked about torch.profiler */
 
 #define LEAST_MEASURED (100 * NS_PER_MS)
-#define READ_TOGETHER 500 /* counts; a longer reading of the clock was interrupted */
+/* A reading of the clock that takes more counts was interrupted: 500 at the rate of x86-64's counter. Where counts are
+ * longer, 250 ns and the two counts that are cut off at its ends. */
+#define READ_TOGETHER (machine_counter_rate() ? machine_counter_rate() / 4000000 + 2 : 500)
+#define COUNT_NS_MOST 128 /* of a counter that can be used */
 
 static struct {
     uint32_t taken;       /* 1 while a thread measures */
@@ -229,12 +232,25 @@ static LINES void ended(const struct torch_function *function, void *observer)
                         .self = self_of(function));
 }
 
-/* Defines a callback for each kind, so that the kind is a constant. */
+/* Defines a callback for each kind, so that the kind is a constant. A C++ function that returns a class gets the address
+ * for it before its arguments on x86-64, but in a register of its own (x8) on aarch64. */
+#if defined(__aarch64__)
+#define STARTED(kind, KIND)                                                                                       \
+    __attribute__((used)) static void **kind##_started_at(void **observer, const struct torch_function *function) \
+    {                                                                                                             \
+        return started(observer, function, TORCH_SCOPE_##KIND, SPOOL_OPERATOR_##KIND);                            \
+    }                                                                                                             \
+    torch_start_fn kind##_started __attribute__((visibility("hidden")));                                          \
+    __asm__(".pushsection .text\n.hidden " #kind "_started\n.globl " #kind "_started\n.type " #kind               \
+            "_started, %function\n" #kind "_started: .cfi_startproc\nmov x1, x0\nmov x0, x8\nb " #kind            \
+            "_started_at\n.cfi_endproc\n.size " #kind "_started, . - " #kind "_started\n.popsection\n");
+#else
 #define STARTED(kind, KIND)                                                              \
     static void **kind##_started(void **observer, const struct torch_function *function) \
     {                                                                                    \
         return started(observer, function, TORCH_SCOPE_##KIND, SPOOL_OPERATOR_##KIND);   \
     }
+#endif
 STARTED(function, FUNCTION)
 STARTED(backward, BACKWARD)
 STARTED(user, USER)
@@ -309,13 +325,14 @@ void operators_atfork_child(void)
 /* Whether the kernel's clock is the counter, in steps that are equal on all processors. */
 static bool kernel_uses_counter(void)
 {
-    static const char *const sources[] = {"tsc\n", "kvm-clock\n", "hyperv_clocksource_tsc_page\n"};
+    static const char *const sources[] = {"tsc\n", "kvm-clock\n", "hyperv_clocksource_tsc_page\n",
+                                          "arch_sys_counter\n"};
     char source[64];
     int saved = errno;
     process_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
     errno = saved;
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-        if (ticks_count() != 0 && strcmp(source, sources[i]) == 0)
+        if (machine_counter() != 0 && strcmp(source, sources[i]) == 0)
             return true;
     return false;
 }
@@ -324,7 +341,7 @@ void ticks_init(void)
 {
     counter.usable = kernel_uses_counter();
     counter.time = clock_now();
-    counter.count = ticks_count();
+    counter.count = machine_counter();
 }
 
 /* Measures the rate from the last measurement to COUNT at TIME. The system's clock may be set meanwhile: then two
@@ -335,7 +352,7 @@ static void measure(uint64_t count, uint64_t time)
         return;
     if (time - counter.time >= LEAST_MEASURED) {
         double ns = (double)(int64_t)(time - counter.time), counts = (double)(count - counter.count);
-        uint64_t rate = ns > 0 && ns < counts * 16 ? (uint64_t)(ns / counts * 0x1p32) : 0;
+        uint64_t rate = ns > 0 && ns < counts * COUNT_NS_MOST ? (uint64_t)(ns / counts * 0x1p32) : 0;
         uint64_t before = counter.measured, difference = rate > before ? rate - before : before - rate;
         __atomic_store_n(&counter.rate, difference <= before / 1000 ? rate : 0, __ATOMIC_RELAXED);
         counter.measured = rate;
@@ -349,7 +366,7 @@ uint64_t ticks_renew(struct ticks *ticks)
 {
     if (!counter.usable)
         return clock_now();
-    uint64_t before = ticks_count(), time = clock_now(), took = ticks_count() - before;
+    uint64_t before = machine_counter(), time = clock_now(), took = machine_counter() - before;
     uint64_t latest = ticks->time + ticks_ns(ticks->valid, ticks->rate); /* not before the last returned time */
     if (time < latest && latest - time < NS_PER_US)
         time = latest;

@@ -10,11 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "agent/torch/libtorch.h"
+#include "common/machine.h"
 
 /* Sets whether operators are wanted, from TRACE_BITS. Called once for a process and its forks. */
 void operators_init(uint64_t trace_bits);
@@ -79,15 +77,6 @@ struct ticks {
 /* Starts measuring the counter's rate, if the counter is usable. Called once for a process and its forks. */
 void ticks_init(void);
 
-static inline uint64_t ticks_count(void)
-{
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return 0;
-#endif
-}
-
 /* Returns the nanoseconds of COUNT, which must be at most about a millisecond. */
 static inline uint64_t ticks_ns(uint64_t count, uint64_t rate)
 {
@@ -100,7 +89,7 @@ uint64_t ticks_renew(struct ticks *ticks) __attribute__((cold));
 /* Returns the time (CLOCK_REALTIME, ns) by this thread's TICKS. */
 static inline uint64_t ticks_now(struct ticks *ticks)
 {
-    uint64_t since = ticks_count() - ticks->count;
+    uint64_t since = machine_counter() - ticks->count;
     return since < ticks->valid ? ticks->time + ticks_ns(since, ticks->rate) : ticks_renew(ticks);
 }
 

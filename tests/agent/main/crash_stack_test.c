@@ -3,6 +3,8 @@
 #include <ucontext.h>
 
 #include "agent/main/crash_handler.h"
+#include "common/machine.h"
+#include "common/memory.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"
 
@@ -11,9 +13,18 @@ UNIT_FIXTURE(open_spool)
     return open_test_spool(TRACE_DEFAULT) | crash_chunk_open();
 }
 
-#ifdef __x86_64__
+#if MACHINE != EM_NONE
 
-enum { STACK_POINTER = 7, INSTRUCTION_POINTER = 16 }; /* in DWARF */
+/* Places in struct spool_crash_stack, and in a context. */
+#if defined(__aarch64__)
+enum { STACK_POINTER = 15, INSTRUCTION_POINTER = 16 };
+#define SP uc_mcontext.sp
+#define IP uc_mcontext.pc
+#else
+enum { STACK_POINTER = 7, INSTRUCTION_POINTER = 16 };
+#define SP uc_mcontext.gregs[REG_RSP]
+#define IP uc_mcontext.gregs[REG_RIP]
+#endif
 
 static ucontext_t here(void)
 {
@@ -47,36 +58,37 @@ static bool is_saved(uint64_t address)
 UNIT_TEST(a_stack_that_is_not_there_is_not_read)
 {
     ucontext_t context = here();
-    context.uc_mcontext.gregs[REG_RSP] = 0x10;
+    context.SP = 0x10;
     crash_stack_publish(&context, 7);
     assert_null(last_stack());
 }
 
 UNIT_TEST(what_is_mapped_behind_the_stack_is_not_read)
 {
-    enum { PAGE = 4096 };
-    char *pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t page = page_bytes();
+    char *pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ucontext_t context = here();
-    assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(pages + PAGE - 64);
-    memset(pages + PAGE - 64, 'x', 64);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    context.SP = (__typeof__(context.SP))(uintptr_t)(pages + page - 64);
+    memset(pages + page - 64, 'x', 64);
     crash_stack_publish(&context, 7);
     const struct spool_crash_stack *stack = last_stack();
     assert_int_equal(stack->length, 64);
-    assert_memory_equal(stack->text, pages + PAGE - 64, 64);
-    assert_true(stack->stack == (uintptr_t)(pages + PAGE - 64));
-    munmap(pages, 3 * PAGE);
+    assert_memory_equal(stack->text, pages + page - 64, 64);
+    assert_true(stack->stack == (uintptr_t)(pages + page - 64));
+    munmap(pages, 3 * page);
 }
 
 UNIT_TEST(registers_memory_and_code_are_saved)
 {
     volatile uint64_t mark = 0x1234567890abcdef;
     ucontext_t context = here();
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)&mark;
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)&memset;
+    context.SP = (__typeof__(context.SP))(uintptr_t)&mark;
+    context.IP = (__typeof__(context.IP))(uintptr_t)&memset;
     crash_stack_publish(&context, 7);
     const struct spool_crash_stack *stack = last_stack();
     assert_int_equal(stack->thread, 7);
+    assert_int_equal(stack->machine, MACHINE);
     assert_true(stack->registers[STACK_POINTER] == (uintptr_t)&mark);
     assert_true(stack->registers[INSTRUCTION_POINTER] == (uintptr_t)&memset);
     assert_true(stack->length > 256);

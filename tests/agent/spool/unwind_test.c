@@ -8,13 +8,10 @@
 
 #include "agent/spool/stacks.h"
 #include "agent/spool/unwind.h"
+#include "common/machine.h"
 #include "tests/unit.h"
 
-#ifdef __x86_64__
-#define CAN_RECALL true
-#else
-#define CAN_RECALL false
-#endif
+#define CAN_RECALL (MACHINE != EM_NONE)
 
 static volatile unsigned after; /* what is done after a call keeps the compiler from jumping instead */
 

@@ -1,4 +1,4 @@
-/* What torch_library.c offers to programs. */
+/* What torch_library.cc offers to programs. */
 #ifndef TESTS_ROBUST_PROGRAMS_TORCH_FAKE_H
 #define TESTS_ROBUST_PROGRAMS_TORCH_FAKE_H
 

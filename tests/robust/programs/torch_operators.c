@@ -1,5 +1,5 @@
 /*
- * Operators of PyTorch, by torch_library.c: torch_operators LIBRARY HOW [COUNT]
+ * Operators of PyTorch, by torch_library.cc: torch_operators LIBRARY HOW [COUNT]
  *
  *     loaded    the library is loaded before CUDA is used: operators of two threads, one that ends on another thread,
  *               and GPU work in them

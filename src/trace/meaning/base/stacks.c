@@ -239,7 +239,8 @@ int index_crash_stack(struct process *process, const struct event *event)
     const struct spool_crash_stack *record = event->record;
     struct stacks *stacks = process->stacks;
     memcpy(stacks->crash_registers, record->registers, sizeof(stacks->crash_registers));
-    stacks->crash = (struct stack_snapshot){.registers = stacks->crash_registers,
+    stacks->crash = (struct stack_snapshot){.machine = record->machine,
+                                            .registers = stacks->crash_registers,
                                             .stack = record->stack,
                                             .bytes = event->text,
                                             .length = event->text_length};

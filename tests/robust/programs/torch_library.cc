@@ -1,34 +1,46 @@
 /*
  * Stands in for libtorch_cpu.so: what observers of operators call, by the names of PyTorch, with records of any of its
- * layouts. FAKE_TORCH chooses the layout: "new" (the default), "1.13", "old strings", "old strings 1.13", or "unknown",
- * in which a member stands elsewhere.
+ * layouts. A C++ compiler passes and returns objects as in PyTorch. FAKE_TORCH chooses the layout: "new" (the default),
+ * "1.13", "old strings", "old strings 1.13", or "unknown", in which a member stands elsewhere.
  */
-#include <stdbool.h>
+#include <array>
+#include <memory>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+extern "C" {
 #include "torch_fake.h"
+}
 
 #define SHOWN __attribute__((visibility("default")))
-#define AS(name) __asm__(name) SHOWN
 
 #define CALLBACKS_MOST 8
 
-struct callback {
-    void **(*start)(void **observer, const void *function);
-    void (*end)(const void *function, void *observer);
+namespace at {
+
+struct RecordFunction : fake_operator {
+    SHOWN const char *name() const;
+    SHOWN static uint64_t currentThreadId();
+};
+
+struct ObserverContext {
+    virtual ~ObserverContext() {}
+};
+
+struct RecordFunctionCallback {
+    std::unique_ptr<ObserverContext> (*start)(const RecordFunction &function);
+    void (*end)(const RecordFunction &function, ObserverContext *observer);
     double sampling_probability;
-    bool scopes[10];
+    std::array<bool, 10> scopes;
     bool needs_inputs, needs_outputs, needs_ids;
 };
 
-static struct callback callbacks[CALLBACKS_MOST];
+static RecordFunctionCallback callbacks[CALLBACKS_MOST];
 static unsigned callback_count;
 
-uint64_t add_callback(struct callback callback) AS("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
-uint64_t add_callback(struct callback callback)
+SHOWN uint64_t addGlobalCallback(RecordFunctionCallback callback)
 {
     unsigned number = callback_count;
     callbacks[number] = callback;
@@ -36,8 +48,7 @@ uint64_t add_callback(struct callback callback)
     return number + 1;
 }
 
-uint64_t current_thread(void) AS("_ZN2at14RecordFunction15currentThreadIdEv");
-uint64_t current_thread(void)
+SHOWN uint64_t RecordFunction::currentThreadId()
 {
     static uint64_t last;
     static __thread uint64_t mine;
@@ -46,7 +57,15 @@ uint64_t current_thread(void)
     return mine;
 }
 
-void constructor(void) AS("_ZN2at14RecordFunctionC1EONS_13StepCallbacksE");
+SHOWN const char *RecordFunction::name() const
+{
+    return fake_operator::name;
+}
+
+} // namespace at
+
+/* The constructor that PyTorch has had since 1.12, by its name alone. */
+extern "C" SHOWN void constructor(void) __asm__("_ZN2at14RecordFunctionC1EONS_13StepCallbacksE");
 void constructor(void)
 {
 }
@@ -69,12 +88,6 @@ static const struct layout *layout(void)
     return &layouts[0];
 }
 
-const char *name_of(const struct fake_operator *function) AS("_ZNK2at14RecordFunction4nameEv");
-const char *name_of(const struct fake_operator *function)
-{
-    return function->name;
-}
-
 static void put(struct fake_operator *function, size_t at, uint64_t value)
 {
     memcpy(function->bytes + at, &value, sizeof(value));
@@ -82,23 +95,28 @@ static void put(struct fake_operator *function, size_t at, uint64_t value)
 
 static __thread bool is_profiled;
 
-SHOWN void fake_profile(bool on)
+extern "C" SHOWN void fake_profile(bool on)
 {
     is_profiled = on;
 }
 
-bool profiler_enabled(void) AS("_ZN5torch8profiler4impl15profilerEnabledEv");
-bool profiler_enabled(void)
+namespace torch {
+namespace profiler {
+namespace impl {
+SHOWN bool profilerEnabled()
 {
     return is_profiled;
 }
+} // namespace impl
+} // namespace profiler
+} // namespace torch
 
-SHOWN unsigned fake_callbacks(void)
+extern "C" SHOWN unsigned fake_callbacks(void)
 {
-    return __atomic_load_n(&callback_count, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&at::callback_count, __ATOMIC_ACQUIRE);
 }
 
-SHOWN void fake_begin(struct fake_operator *function, unsigned scope, const char *name, int64_t sequence,
+extern "C" SHOWN void fake_begin(struct fake_operator *function, unsigned scope, const char *name, int64_t sequence,
                       uint64_t forward)
 {
     const struct layout *at = layout();
@@ -106,7 +124,7 @@ SHOWN void fake_begin(struct fake_operator *function, unsigned scope, const char
     memset(function->bytes, 0x5a, sizeof(function->bytes)); /* of members that nobody knows */
     function->name = name;
     function->scope = scope;
-    put(function, at->thread, current_thread());
+    put(function, at->thread, at::RecordFunction::currentThreadId());
     function->bytes[96] = (unsigned char)scope;
     put(function, 160, (uint64_t)(uintptr_t)name);
     function->bytes[at->variant] = 0;
@@ -120,15 +138,17 @@ SHOWN void fake_begin(struct fake_operator *function, unsigned scope, const char
         put(function, at->outputs + i * sizeof(uint64_t), 0);
     put(function, at->forward, forward);
     for (unsigned i = 0; i < fake_callbacks(); i++) {
-        void *observer = function; /* as it may be */
-        if (callbacks[i].scopes[scope] && (callbacks[i].start(&observer, function) != &observer || observer != NULL))
+        if (!at::callbacks[i].scopes[scope])
+            continue;
+        std::unique_ptr<at::ObserverContext> observer = at::callbacks[i].start(*(at::RecordFunction *)function);
+        if (observer)
             abort();
     }
 }
 
-SHOWN void fake_end(struct fake_operator *function)
+extern "C" SHOWN void fake_end(struct fake_operator *function)
 {
     for (unsigned i = 0; i < fake_callbacks(); i++)
-        if (callbacks[i].scopes[function->scope])
-            callbacks[i].end(function, NULL);
+        if (at::callbacks[i].scopes[function->scope])
+            at::callbacks[i].end(*(at::RecordFunction *)function, NULL);
 }
