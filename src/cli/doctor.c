@@ -21,6 +21,7 @@
 #include "common/buffer.h"
 #include "common/cupti.h"
 #include "common/log.h"
+#include "common/machine.h"
 #include "common/text.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
@@ -311,12 +312,21 @@ static void check_leftovers(struct doctor *doctor)
         report_fix(doctor, "'gputrace recover' lists them");
 }
 
+static void check_processor(struct doctor *doctor)
+{
+    if (MACHINE != EM_AARCH64)
+        return;
+    report(doctor, VERDICT_NOTE, "on aarch64 gputrace has run in an emulator alone, with a simulated GPU");
+    report_fix(doctor, "gputrace-limits(7) lists what no hardware has confirmed; CUPTI may refuse unified memory");
+}
+
 /* --- all checks --- */
 
 static const struct {
     const char *title;
     void (*check)(struct doctor *doctor);
 } checks[] = {
+    {"processor", check_processor},
     {"GPU", check_gpu},
     {"driver", check_driver},
     {"CUDA toolkit", check_toolkit},

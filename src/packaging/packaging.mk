@@ -47,7 +47,7 @@ portable:
 	@cp -L $$($(CC) -print-file-name=libcjson.so.1) $(PORTABLE_ROOT)/lib/gputrace/
 	@mkdir -p $(PORTABLE_ROOT)/notices
 	@for package in $(PORTABLE_NOTICES); do \
-	    cp /usr/share/doc/$$package/copyright $(PORTABLE_ROOT)/notices/$$package || exit 1; done
+	    cp $(SYSROOT)/usr/share/doc/$$package/copyright $(PORTABLE_ROOT)/notices/$$package || exit 1; done
 
 wheel: portable ## build/packages/gputrace-*.whl, which pip installs into any environment with glibc 2.28
 	@rm -f $(PACKAGES)/*_$(MACHINE).whl

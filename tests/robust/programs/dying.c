@@ -77,7 +77,11 @@ static void by_division(void)
 
 static void by_no_instruction(void)
 {
+#if defined(__aarch64__)
+    __asm__ volatile(".inst 0"); /* __builtin_trap() is a breakpoint there */
+#else
     __builtin_trap();
+#endif
 }
 
 static void by_stack(void)
