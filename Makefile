@@ -128,7 +128,7 @@ GEN_TABLES := $(foreach api,runtime driver,$(addprefix $(GEN)/,common/$(api)_cbi
 $(addprefix $(B)/obj/,$(GEN_OBJ)): $(GEN_TABLES)
 $(addprefix $(B)/obj/,$(GEN_OBJ)): INCLUDES += -I$(GEN)
 
-include src/packaging/packaging.mk samples/samples.mk tests/simgpu/simgpu.mk tests/tests.mk tests/fuzz/fuzz.mk
+include src/packaging/packaging.mk tests/simgpu/simgpu.mk samples/samples.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(COMMON_OBJ)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)$(if $(WITHOUT), && \

@@ -69,7 +69,7 @@ $(SAMPLES)/planted_python.py: samples/planted/planted_python.py
 $(SAMPLES)/train.py: samples/train.py
 	$(call say,CP,$@)cp $< $@
 
-$(SAMPLES_ALL): samples/statement.h include/gputrace/gputrace.h samples/samples.mk | toolkit $(SAMPLES)/.exists
+$(SAMPLES_ALL): samples/statement.h include/gputrace/gputrace.h samples/samples.mk | toolkit $(SAMPLES)/.exists $(if $(CROSS),$(SIMGPU_LIBS))
 $(SAMPLES)/.exists:
 	@mkdir -p $(@D)
 	@touch $@

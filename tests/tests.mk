@@ -112,6 +112,7 @@ ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) 
 ROBUST_LIBS := -L$(CUDA_STUBS) -lcuda -ldl
 
 $(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/robust/programs/torch_fake.h tests/tests.mk
+$(ROBUST) $(BENCH_CUDA) $(B)/tests/bench/libtracing_loops.so: | $(if $(CROSS),$(SIMGPU_LIBS))
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -static -o $@ $<

@@ -241,6 +241,24 @@ UNIT_TEST_WITH(code_without_tables_is_followed_by_its_frame_pointers, begin, end
     unwinder_free(unwinder);
 }
 
+UNIT_TEST_WITH(return_addresses_of_aarch64_may_be_signed, begin, end)
+{
+    const uint64_t sign = UINT64_C(0x2a5f) << 48;
+    uint64_t addresses[FRAMES];
+    uint64_t stack[16] = {[2] = 0x7000 + 6 * 8, [3] = sign | 0x1100, [7] = sign | 0x1200};
+    struct unwind_state at = {
+        .ip = 0x1000, .sp = 0x7000, .bp = 0x7000 + 2 * 8, .stack = (const uint8_t *)stack, .size = sizeof(stack)};
+    add(0x1000, 0x2000, UNWIND_NO_FILE);
+    unwinder = unwinder_new(0, EM_AARCH64);
+    assert_int_equal(unwind(unwinder, &map, &at, addresses, FRAMES), 3);
+    assert_int_equal(addresses[1], 0x1100);
+    assert_int_equal(addresses[2], 0x1200);
+    unwinder_free(unwinder);
+    unwinder = unwinder_new(0, EM_X86_64);
+    assert_int_equal(unwind(unwinder, &map, &at, addresses, FRAMES), 1);
+    unwinder_free(unwinder);
+}
+
 #endif
 
 UNIT_MAIN(NULL, NULL)

@@ -61,7 +61,7 @@ UNIT_TEST(frames_go_outwards_from_unwind)
     for (unsigned i = 2; i < unwound.count; i++)
         assert_true(unwound.at[i] != 0 && unwound.place[i] > unwound.place[i - 1]);
     for (unsigned i = 2; i < unwound.count && CAN_RECALL; i++)
-        assert_true(*(const uint64_t *)(uintptr_t)unwound.place[i] == unwound.at[i]);
+        assert_true(machine_code_address(MACHINE, *(const uint64_t *)(uintptr_t)unwound.place[i]) == unwound.at[i]);
 }
 
 UNIT_TEST(what_is_too_deep_is_left_out)
