@@ -42,10 +42,15 @@
 #define GPUTRACE_COMMON_SPOOL_H
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
 #define SPOOL_VERSION 1u
@@ -251,6 +256,22 @@ static inline bool spool_lock_is_held(int fd)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* Returns whether the process that writes the spool FD, from an open() of the caller, still runs. The kernel may release
+ * a lock after the end of its process: it counts no more when our pid namespace has no process with the spool's pid. */
+static inline bool spool_is_written(int fd)
+{
+    if (!spool_lock_is_held(fd))
+        return false;
+    uint32_t pid = 0;
+    uint64_t pid_namespace = 0;
+    struct stat ours;
+    bool is_ours = pread(fd, &pid, sizeof(pid), offsetof(struct spool_header, pid)) == sizeof(pid) && pid != 0 &&
+                   pread(fd, &pid_namespace, sizeof(pid_namespace), offsetof(struct spool_header, pid_namespace)) ==
+                       sizeof(pid_namespace) &&
+                   stat("/proc/self/ns/pid", &ours) == 0 && ours.st_ino == pid_namespace;
+    return !is_ours || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
 /*

@@ -168,7 +168,7 @@ unsigned run_directory_writers(const struct run_directory *directory)
                      ? openat(dirfd(files), file->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                      : -1;
         bool is_to_be_locked = fd >= 0 && fstat(fd, &status) == 0 && status.st_size == 0 && just_made(&status);
-        count += is_to_be_locked || (fd >= 0 && spool_lock_is_held(fd));
+        count += is_to_be_locked || (fd >= 0 && spool_is_written(fd));
         if (fd >= 0)
             close(fd);
     }

@@ -173,7 +173,7 @@ names() { # TRACE
     sed 's/"k1"/"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)"/' trace.json >pretty.json
     for name in 'vectorized_elementwise<4, add<float>>' at::native::vectorized_elementwise_kernel; do
         "$gputrace" cut -q pretty.json -o kernel.json --force --kernel="^$name\$"
-        assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "kernel") | .ts]' kernel.json)" '[1095]'
+        assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "kernel") | .ts * 1]' kernel.json)" '[1095]'
     done
     "$gputrace" cut -q threads.json -o thread.json --thread=100 --force --kernel=k
     assert_equal "$(names thread.json)" 'across all at before early first k1 k2 late second step step'

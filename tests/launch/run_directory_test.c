@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/run_directory.h"
@@ -165,6 +166,35 @@ UNIT_TEST_WITH(writers_that_live_are_counted, begin, end)
     assert_int_equal(run_directory_writers(&directory), 1);
     munmap(map, 4096);
     assert_int_equal(run_directory_writers(&directory), 0);
+    run_directory_remove(&directory);
+}
+
+/* The kernel may release the lock of a process some time after its end. */
+UNIT_TEST_WITH(a_lock_of_a_process_that_has_ended_does_not_count, begin, end)
+{
+    struct run_directory directory;
+    assert_int_equal(run_directory_make(&directory, parent), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct stat status;
+    assert_int_equal(stat("/proc/self/ns/pid", &status), 0);
+    make_file(&directory, "1-0.spool");
+    char path[PATH_MAX + 70];
+    snprintf(path, sizeof(path), "%s/1-0.spool", directory.path);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(spool_lock_take(fd), 0);
+    struct spool_header header = {.pid = (uint32_t)getpid(), .pid_namespace = status.st_ino};
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_int_equal(run_directory_writers(&directory), 1);
+    header.pid = (uint32_t)child;
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_int_equal(run_directory_writers(&directory), 0);
+    header.pid_namespace++; /* the number means nothing here */
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_int_equal(run_directory_writers(&directory), 1);
+    close(fd);
     run_directory_remove(&directory);
 }
 

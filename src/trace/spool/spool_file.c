@@ -409,7 +409,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     int fd = open(path, SPOOL_SOURCE_OPEN);
     if (fd < 0)
         return error("cannot open '%s': %m", path);
-    file->is_written = spool_lock_is_held(fd);
+    file->is_written = spool_is_written(fd);
     int result = check_file(fd, path, &file->size);
     if (result == 0 && !(file->spool.path = strdup(path)))
         result = error_no_memory("a spool");

@@ -185,8 +185,8 @@ ORDER_OUTER_FIRST(outer_first, struct device_range, marked, number)
 ORDER_BY(edges_by_place, struct device_edge, device, context, stream, time)
 
 /* Closes the range that markers FIRST to END are of. */
-static int close_range(struct device_ranges *ranges, size_t first, size_t end,
-                       const struct capture_intervals *capture_intervals, uint64_t time)
+static int end_range(struct device_ranges *ranges, size_t first, size_t end,
+                     const struct capture_intervals *capture_intervals, uint64_t time)
 {
     const struct stream_marker *markers = ranges->markers.items.items, *started = NULL, *ended = NULL;
     struct device_range range;
@@ -216,7 +216,7 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
     for (size_t first = 0, end, passed = 0; first < count; first = end) {
         for (end = first + 1; end < count && markers[end].range == markers[first].range;)
             end++;
-        if (close_range(ranges, first, end, capture_intervals, time) != 0)
+        if (end_range(ranges, first, end, capture_intervals, time) != 0)
             return -1;
         if (end - passed >= EVICT_RANGES) {
             stream_markers_evict(&ranges->markers);
