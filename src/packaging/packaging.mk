@@ -36,8 +36,9 @@ PORTABLE_ROOT := $(PORTABLE_BUILD)/installation
 PORTABLE_NOTICES := libdw1 libelf1 zlib1g liblzma5 libbz2-1.0 libdeflate0 liblz4-1 libsqlite3-0 libiberty-dev libcjson1
 
 # What a package is called: the version, and between releases the commit. A source archive has it in a file.
-PACKAGE_VERSION = $(or $(file <.version),$(shell git describe --exact-match --match 'v$(VERSION)' >/dev/null 2>&1 && \
-    echo $(VERSION) || echo $(VERSION).dev$$(git rev-list --count HEAD)+g$$(git rev-parse --short=9 HEAD)))
+PACKAGE_VERSION = $(or $(file <.version),$(VERSION)$(shell \
+    git describe --exact-match --match 'v$(VERSION)' >/dev/null 2>&1 || \
+    { git rev-list --count HEAD && git rev-parse --short=9 HEAD; } 2>/dev/null | sed '1s/^/.dev/;2s/^/+g/' | tr -d '\n'))
 BUNDLE = gputrace-$(PACKAGE_VERSION)-linux-$(MACHINE)
 
 portable:

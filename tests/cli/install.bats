@@ -55,7 +55,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     printf '%s\n' '#include <gputrace/allocator.h>' \
         'int main(void) { return gputrace_allocator_snapshot(-1, 0, 0) > 0; }' >app.c
     export PKG_CONFIG_PATH=$there/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$there
-    assert_equal "$(pkg-config --modversion gputrace)" "$("$gputrace" --version | cut -d' ' -f2)"
+    assert_equal "$(pkg-config --modversion gputrace)" "$(sed -n 's/^VERSION := //p' "$root/Makefile")"
     # shellcheck disable=SC2046 # the words are options
     gcc -o app app.c $(PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs gputrace)
     run -0 readelf -d app
