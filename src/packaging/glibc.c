@@ -71,3 +71,32 @@ void glibc_closefrom(int lowest)
     for (int fd = lowest, end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
         close(fd);
 }
+
+/* Before 2.34 a program brings the function that calls its constructors. The start-up code of a newer glibc has none. */
+#if defined(__aarch64__)
+__asm__(".symver old_start_main, __libc_start_main@GLIBC_2.17");
+#else
+__asm__(".symver old_start_main, __libc_start_main@GLIBC_2.2.5");
+#endif
+typedef int start_function(int argc, char **argv, char **environment);
+int old_start_main(start_function *main, int argc, char **argv, start_function *init, void (*fini)(void),
+                   void (*loader_fini)(void), void *stack_end);
+int glibc___libc_start_main(start_function *main, int argc, char **argv, start_function *init, void (*fini)(void),
+                            void (*loader_fini)(void), void *stack_end);
+
+/* Set by the linker, in programs alone. */
+extern start_function *const __init_array_start[] __attribute__((weak, visibility("hidden")));
+extern start_function *const __init_array_end[] __attribute__((weak, visibility("hidden")));
+
+static int call_constructors(int argc, char **argv, char **environment)
+{
+    for (start_function *const *constructor = __init_array_start; constructor < __init_array_end; constructor++)
+        (*constructor)(argc, argv, environment);
+    return 0;
+}
+
+int glibc___libc_start_main(start_function *main, int argc, char **argv, start_function *init, void (*fini)(void),
+                            void (*loader_fini)(void), void *stack_end)
+{
+    return old_start_main(main, argc, argv, init ? init : call_constructors, fini, loader_fini, stack_end);
+}
