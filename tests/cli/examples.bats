@@ -55,8 +55,7 @@ for_torch() { # YES-OR-NO BLOCK...
     assert_equal "$(grep -cw allocation-churn <<<"$output")" 1 # not of the twin
     assert_line --regexp '^  1\. Device memory is allocated 100 times'
     assert_line --regexp '^After takes .* shorter than before '
-    # Which cause fell by most depends on how busy this machine is; the number of allocations does not.
-    assert_line --regexp '^  -[0-9.]+ ms GPU idle: host (allocated or freed memory|waited in a synchronising call), '
+    # Which cause of idle time fell by most depends on how busy this machine is; the number of allocations does not.
     "$gputrace" diff -r api --all -f json "$build/demo-slow.json" "$build/demo-fast.json" |
         jq -e '.api[] | select(.name == "cudaMalloc") | .count_before == 101 and .count_after == 2'
 }
