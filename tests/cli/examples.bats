@@ -56,6 +56,8 @@ for_torch() { # YES-OR-NO BLOCK...
     assert_line --regexp '^  1\. Device memory is allocated 100 times'
     assert_line --regexp '^After takes .* shorter than before '
     # Which cause of idle time fell by most depends on how busy this machine is; the number of allocations does not.
+    "$gputrace" diff -r idle --all -f json "$build/demo-slow.json" "$build/demo-fast.json" |
+        jq -e '.idle[] | select(.name == "host allocated or freed memory") | .total_before_ns > 0'
     "$gputrace" diff -r api --all -f json "$build/demo-slow.json" "$build/demo-fast.json" |
         jq -e '.api[] | select(.name == "cudaMalloc") | .count_before == 101 and .count_after == 2'
 }
