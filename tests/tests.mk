@@ -118,7 +118,7 @@ $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	$(call say,CC,$<)$(ROBUST_CC) -static -o $@ $<
 $(addprefix $(B)/tests/robust/programs/,nvtx_only short_processes): $(B)/%: %.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< -ldl
+	$(call say,CC,$<)$(ROBUST_CC) $(SANITIZE) -o $@ $< -ldl
 $(B)/tests/robust/programs/torch_library.so: tests/robust/programs/torch_library.cc
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) -std=c++11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra $(WERROR_FLAG) -fPIC -shared -pthread -o $@ $<
@@ -140,7 +140,7 @@ FAKE_NCCL := $(B)/tests/nccl/fake_nccl
 FAKE_NCCL_SRC := $(sort $(wildcard tests/nccl/*.c))
 $(FAKE_NCCL): $(FAKE_NCCL_SRC) $(wildcard tests/nccl/*.h) tests/simgpu/core/meeting.h $(SIMGPU_LIBS) tests/tests.mk
 	@mkdir -p $(@D)
-	$(call say,CC,tests/nccl)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Wno-missing-field-initializers \
+	$(call say,CC,tests/nccl)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Wno-missing-field-initializers $(SANITIZE) \
 	    $(CUDA_INCLUDES) -I. -Itests/simgpu -pthread -o $@ $(FAKE_NCCL_SRC) -Wl,--export-dynamic-symbol=ncclGetVersion \
 	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' \
 	    -L$(SIMGPU_DIR) -lcuda -lsimgpu -ldl

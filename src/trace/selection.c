@@ -134,24 +134,27 @@ bool selection_has_row(const struct selection *selection, event_id row)
     return is_of_process(selection, row) && is_on_gpu(selection, device);
 }
 
-static bool matches_text(const struct selection *selection, const char *text, size_t length)
+/* Whether --kernel matches what TEXT holds, which is empty afterwards. The zero is for sanitizers, which look for one. */
+static bool matches_text(struct selection *selection, struct buffer *text)
 {
-    regmatch_t all = {.rm_eo = (regoff_t)length};
-    return regexec(&selection->kernel, text, 1, &all, REG_STARTEND) == 0;
+    regmatch_t all = {.rm_eo = (regoff_t)text->length};
+    buffer_char(text, '\0');
+    selection->no_memory |= text->failure != 0;
+    bool matches = !text->failure && regexec(&selection->kernel, text->data, 1, &all, REG_STARTEND) == 0;
+    text->length = 0;
+    return matches;
 }
 
-static bool matches_form(struct selection *selection, const char *name, size_t length)
+static bool matches_name(struct selection *selection, const char *name, size_t length)
 {
     kernel_name_form *write_form = selection->options->name_form;
-    struct buffer form;
-    bool matches = false;
-    buffer_init_memory(&form);
-    for (unsigned i = 0; write_form && !matches && write_form(&form, i, name, length); i++) {
-        matches = !form.failure && matches_text(selection, form.data ? form.data : "", form.length);
-        selection->no_memory |= form.failure != 0;
-        form.length = 0;
-    }
-    buffer_release(&form);
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, name, length);
+    bool matches = matches_text(selection, &text);
+    for (unsigned i = 0; write_form && !matches && write_form(&text, i, name, length); i++)
+        matches = matches_text(selection, &text);
+    buffer_release(&text);
     return matches;
 }
 
@@ -163,7 +166,7 @@ bool selection_matches(struct selection *selection, const char *name, size_t len
     char *known = number != INTERN_NO_MEMORY ? array_at(&selection->matching, number) : NULL;
     selection->no_memory |= !known;
     if (known && *known == 0)
-        *known = matches_text(selection, name, length) || matches_form(selection, name, length) ? 1 : 2;
+        *known = matches_name(selection, name, length) ? 1 : 2;
     return known && *known == 1;
 }
 

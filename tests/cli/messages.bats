@@ -114,6 +114,7 @@ run_suggested() { # WORDS
 }
 
 @test "without /proc a program runs and is recorded, or a message says what is missing" {
+    [ -z "${sanitizer-}" ] || skip "sanitizers read /proc"
     unshare --mount --pid --fork true 2>/dev/null || skip "there are no namespaces here"
     # shellcheck disable=SC2016 # the inner shell expands it
     run -7 unshare --mount --pid --fork sh -c 'umount -l /proc && exec "$0" run sh -c "exit 7"' "$gputrace"

@@ -10,6 +10,7 @@ setup() {
     build=${GPUTRACE_BUILD:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)/build}
     fake=$build/tests/nccl/fake_nccl
     export LD_LIBRARY_PATH=$build/simgpu
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # as in tests/cli/common.bash
     cd "$BATS_TEST_TMPDIR" || return
 }
 

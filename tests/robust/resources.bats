@@ -281,7 +281,7 @@ make_spool() {
         [ "$(jq '[.traceEvents[] | select(.cat == "kernel")] | length' t.json)" -gt 0 ]
         rm t.json
     done
-    run -0 bash -c 'ulimit -s 128; "$0" run -q -o t.json bash -c "ulimit -s"' "$gputrace"
+    run -0 --separate-stderr bash -c 'ulimit -s 128; "$0" run -q -o t.json bash -c "ulimit -s"' "$gputrace"
     assert_output 128
 }
 

@@ -205,8 +205,9 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-    struct job job = {
-        .ranks = 8, .steps = 20, .tensor = 1, .pipeline = 1, .microbatches = 1, .seed = 1, .ending = ".pftrace"};
+    static struct job job = {/* in use until the process ends */
+                             .ranks = 8,        .steps = 20, .tensor = 1,         .pipeline = 1,
+                             .microbatches = 1, .seed = 1,   .ending = ".pftrace"};
     struct request request = {.last = UINT32_MAX, .processes = 1};
     if (set_counts(&job, &request, argc, argv) != 0 || check(&job) != 0)
         return 2;
