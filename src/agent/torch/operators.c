@@ -98,9 +98,9 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
 /* Returns the hash of a name. The name is read in aligned words; the last word may reach beyond the name's end. */
 INLINE uint64_t hash_of_name(const char *name)
 {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
     typedef uint64_t __attribute__((may_alias)) word_of_text;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     if ((uintptr_t)name % sizeof(uint64_t) == 0) {
         const word_of_text *at = (const word_of_text *)name;
         uint64_t hash = 0, zeros;

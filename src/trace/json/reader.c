@@ -62,7 +62,7 @@ static char reader_next_byte(struct reader *reader)
 /* Counts text that is not JSON, AT bytes after the start of the window, which the reader skips. */
 static void note_stray(struct reader *reader, size_t at, const char *found, const char *format, const char *what)
 {
-    char message[JSON_MESSAGE_BYTES];
+    char message[JSON_MESSAGE_BYTES + 64];
     struct input *input = &reader->input;
     snprintf(message, sizeof(message), format, found, what);
     json_problems_add(&reader->problems, JSON_STRAY, 1, input->offset + at, input_line(input, at), message);
