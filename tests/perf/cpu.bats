@@ -133,7 +133,7 @@ unprivileged() {
     record --cpu=samples,switches "$planted" threads 200
     events cpu_sample >samples
     jq -e '[.[] | select(.frames | index("in_thread"))] | map(.tid) | unique | length >= 190' samples
-    jq -e '.gputrace.losses.cpu_lost == 0' trace.json
+    [ -n "${sanitizer-}" ] || jq -e '.gputrace.losses.cpu_lost == 0' trace.json # which makes the reader slow
 }
 
 @test "a program that is killed: what was before is there" {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,10 +27,14 @@ static void shorten_spool(off_t size)
 /* Waits until the thread of ours that makes the file longer has ended. */
 static void end_growing(void)
 {
-    struct stat threads = {.st_nlink = 0};
+    const uint32_t *ours = spool_file_header()->own_threads;
     chunk_pool_end();
-    while (stat("/proc/self/task", &threads) == 0 && threads.st_nlink > 3) /* ".", ".." and this one */
-        sched_yield();
+    for (size_t i = 0; i < SPOOL_OWN_THREADS && ours[i] != 0; i++) {
+        char task[64];
+        snprintf(task, sizeof(task), "/proc/self/task/%u", ours[i]);
+        while (access(task, F_OK) == 0)
+            sched_yield();
+    }
 }
 
 /* So that nobody makes the file longer again. There is space for chunks of both sorts in it. */
