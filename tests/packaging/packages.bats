@@ -107,3 +107,46 @@ END
     assert_failure
     assert_output --partial 'this gputrace was built without SQLite'
 }
+
+# There is no conda and no Spack in Debian: the recipes are read as these do, and what they call is asked of make.
+@test "the recipe of conda is rendered and parsed, and make knows what it calls" {
+    /usr/bin/python3 -c 'import jinja2, yaml' || skip "needs python3-jinja2 and python3-yaml"
+    cd "$root"
+    /usr/bin/python3 - <<'END' >"$BATS_TEST_TMPDIR/script"
+import os, jinja2, yaml
+text = open("src/packaging/conda/meta.yaml").read()
+recipe = yaml.safe_load(jinja2.Template(text).render(compiler=lambda language: language + "-compiler"))
+assert recipe["package"]["name"] == "gputrace"
+assert os.path.exists(os.path.join("src/packaging/conda", recipe["source"]["path"], "Makefile"))
+assert "c-compiler" in recipe["requirements"]["build"] and "cuda-cupti" in recipe["requirements"]["run"]
+print(recipe["build"]["script"].replace("make ", "make -n ", 1))
+END
+    mkdir -p "$BATS_TEST_TMPDIR/prefix/targets"
+    ln -s "${CUDA_HOME:-/usr/local/cuda}" "$BATS_TEST_TMPDIR/prefix/targets/$(uname -m | sed 's/aarch64/sbsa/')-linux"
+    env -u MAKEFLAGS -u MAKELEVEL PREFIX="$BATS_TEST_TMPDIR/prefix" sh -e "$BATS_TEST_TMPDIR/script" >"$BATS_TEST_TMPDIR/called"
+    grep -q "$BATS_TEST_TMPDIR/prefix/bin" "$BATS_TEST_TMPDIR/called"
+}
+
+@test "the package file of Spack is executed, and make knows what it calls" {
+    cd "$root"
+    env -u MAKEFLAGS -u MAKELEVEL python3 - "$BATS_TEST_TMPDIR/prefix" <<'END'
+import os, subprocess, sys, types
+calls, wanted = [], []
+package = types.ModuleType("spack.package")
+package.MakefilePackage = object
+package.version = lambda number: None
+package.depends_on = lambda what, **how: wanted.append(what)
+package.make = lambda *words: calls.append(words)
+sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), package
+scope = {"__file__": os.path.abspath("src/packaging/spack/package.py")}
+exec(compile(open("src/packaging/spack/package.py").read(), "package.py", "exec"), scope)
+built = scope["Gputrace"]()
+built.prefix = sys.argv[1]
+built.spec = {"cuda": types.SimpleNamespace(prefix=os.environ.get("CUDA_HOME", "/usr/local/cuda"))}
+built.build(built.spec, built.prefix)
+built.install(built.spec, built.prefix)
+assert [call[0] for call in calls] == ["all", "install"] and "cuda@12:" in wanted
+for call in calls:
+    subprocess.run(["make", "-n", *call], check=True, stdout=subprocess.DEVNULL)
+END
+}
