@@ -226,7 +226,7 @@ test: build/.setup ## builds and tests, before a commit; SAN=address,undefined o
 	@tests/run -b $(B)
 
 # What takes hours in all, by the parts that tests/all names: PARTS="tests kills".
-test-all: build/.setup ## also tests that take minutes or start daemons, sanitizers, 1,000 kills, a soak, fuzzers; PARTS= some
+test-all: build/.setup ## also tests that take minutes or start daemons, sanitizers, kills, a soak, fuzzers, aarch64; PARTS= some
 	@+$(SUBMAKE) all samples simgpu tests check_trace fuzzers
 	@tests/all -b $(B) $(PARTS)
 
