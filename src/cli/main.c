@@ -147,9 +147,9 @@ static void complete_words(const struct command *const *commands, size_t command
 
 /* --- commands --- */
 
-static const struct command *const commands[] = {&command_run,  &command_report,  &command_diff,
-                                                 &command_view, &command_recover, &command_convert,
-                                                 &command_cut,  &command_merge,   &command_doctor};
+static const struct command *const commands[] = {&command_run,     &command_report,  &command_diff,  &command_view,
+                                                 &command_recover, &command_convert, &command_cut,   &command_merge,
+                                                 &command_doctor,  &command_ps,      &command_start, &command_stop};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)

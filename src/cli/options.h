@@ -140,8 +140,8 @@ int duration_parse(const char *option, const char *value, uint64_t *ns);
  * never freed. Returns 0, or -1 after error() if the file does not exist or must not be loaded. */
 int options_cupti(void *field, const char *value);
 
-/* The commands of gputrace, each in a file of its name. */
+/* The commands of gputrace, each in a file of its name; the last three are in control.c. */
 extern const struct command command_run, command_report, command_diff, command_view, command_recover, command_convert,
-    command_cut, command_merge, command_doctor;
+    command_cut, command_merge, command_doctor, command_ps, command_start, command_stop;
 
 #endif

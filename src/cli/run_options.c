@@ -204,8 +204,9 @@ const struct option_row run_option_rows[] = {
      .take = take_capture_range,
      .offset = FIELD(settings.capture_range),
      .choices = capture_range_words,
-     .help = "record only while the program asks for it: none (default), api,\n"
-             "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
+     .help = "record only while the program asks for it: none (default), api\n"
+             "(also 'gputrace start'), cudaProfilerApi, nvtx:NAME or\n"
+             "nvtx:NAME@DOMAIN"},
     {.word = "nvtx-domains",
      .argument = "LIST",
      .type = OPTION_WORDS,

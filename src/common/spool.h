@@ -154,6 +154,30 @@ struct spool_header {
     uint32_t world_size;                     /* processes of the job; 0: not known */
     uint32_t node_rank;                      /* number of this host in the job + 1; 0: unknown */
 };
+
+/* Behind the header, and of no use once the process has ended. */
+struct spool_control {
+    uint32_t recording; /* SPOOL_RECORDING or SPOOL_PAUSED; 0: not decided yet */
+    uint32_t answered;  /* number of the request that the agent has taken, a futex */
+    uint64_t switched;  /* CLOCK_REALTIME when `recording` changed, ns */
+    /* What `gputrace start` and `gputrace stop` ask of the agent. They write the times and count `asked` and `woken` up,
+     * with flock() on the file, which nobody else uses. The agent's thread waits for a change of `woken`, a futex. */
+    uint32_t asked;
+    uint32_t woken;
+    uint64_t record_from; /* CLOCK_REALTIME, ns; 0: now; SPOOL_NEVER: recording stops */
+    uint64_t record_to;   /* CLOCK_REALTIME, ns; 0: until it is asked to stop */
+};
+static_assert(sizeof(struct spool_header) % 8 == 0, "the control is aligned");
+static_assert(sizeof(struct spool_header) + sizeof(struct spool_control) <= SPOOL_HEADER_BYTES,
+              "there is space for it");
+
+static inline struct spool_control *spool_control(struct spool_header *header)
+{
+    return (struct spool_control *)(header + 1);
+}
+
+enum { SPOOL_RECORDING = 1, SPOOL_PAUSED = 2 }; /* values of spool_control.recording */
+#define SPOOL_NEVER UINT64_MAX
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 
 #define SPOOL_CHUNK_MAGIC UINT32_C(0x4b4e4843) /* "CHNK" */

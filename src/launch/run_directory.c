@@ -221,6 +221,41 @@ struct leftovers run_directory_leftovers(const char *parent, void (*each)(void *
     return found;
 }
 
+/* Opens the run directory NAME in PARENT, if it is one of this user's. Returns its files, or NULL. */
+static DIR *own_directory(int parent, const char *name)
+{
+    struct stat status;
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
+        return NULL;
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ours = folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid();
+    DIR *files = ours ? fdopendir(folder) : NULL;
+    if (folder >= 0 && !files)
+        close(folder);
+    return files;
+}
+
+void run_directory_spools(const char *parent, void (*each)(void *, int), void *context)
+{
+    DIR *names = opendir(parent);
+    for (struct dirent *entry; names && (entry = readdir(names));) {
+        DIR *files = own_directory(dirfd(names), entry->d_name);
+        for (struct dirent *file; files && (file = readdir(files));) {
+            int fd = text_ends_with(file->d_name, SPOOL_SUFFIX)
+                         ? openat(dirfd(files), file->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                         : -1;
+            if (fd >= 0 && spool_is_written(fd))
+                each(context, fd);
+            if (fd >= 0)
+                close(fd);
+        }
+        if (files)
+            closedir(files);
+    }
+    if (names)
+        closedir(names);
+}
+
 /* --- spool files for processes that cannot make them --- */
 
 #define BACKLOG 128

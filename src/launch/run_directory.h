@@ -54,6 +54,10 @@ struct leftovers {
 struct leftovers run_directory_leftovers(const char *parent,
                                          void (*each)(void *context, const char *path, uint64_t bytes), void *context);
 
+/* Calls EACH with the spool of each living process that this user's runs below PARENT record: FD is open for reading and
+ * writing until EACH returns. */
+void run_directory_spools(const char *parent, void (*each)(void *context, int fd), void *context);
+
 /* --- spool files for processes that cannot make them --- */
 
 /*

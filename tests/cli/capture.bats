@@ -40,7 +40,7 @@ says() { # SENTENCE
     traced 0 --capture-range=cudaProfilerApi "$samples/nvtx"
     says 'nothing was recorded: cudaProfilerStart was not seen, as no process used CUDA'
     traced 0 --capture-range=api "$samples/capture" nvtx
-    says 'nothing was recorded: gputrace_start was never called'
+    says "nothing was recorded: gputrace_start was never called, and nobody typed 'gputrace start'"
 }
 
 @test "--delay longer than the program, --duration shorter than what comes before CUDA" {

@@ -2,7 +2,7 @@
 
 load common
 
-commands=(run report diff view recover convert cut merge doctor)
+commands=(run report diff view recover convert cut merge doctor ps start stop)
 
 # Options as --help lists them, one a line: "--output=FILE", "-o".
 help_options() { # COMMAND

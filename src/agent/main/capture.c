@@ -1,13 +1,17 @@
 /*
  * Turns recording on and off: from the start, between cudaProfilerStart and cudaProfilerStop, in an NVTX range, in an
- * interval of time, or as plugins and the program ask. Switches CUPTI and the recorder at each change, and records why
- * the trace is empty if the requested range never came.
+ * interval of time, or as plugins, the program and `gputrace start` ask. Switches CUPTI and the recorder at each change,
+ * and records why the trace is empty if the requested range never came.
  */
 #include "agent/main/capture.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
@@ -16,6 +20,7 @@
 #include "agent/dispatch/registry.h"
 #include "agent/spool/stacks.h"
 #include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"
@@ -39,7 +44,9 @@ static struct capture {
     bool cupti_ready;
     bool cupti_on; /* CUPTI's kinds are enabled */
     uint64_t off_since;
-} capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    uint32_t request;  /* the last request that was taken */
+    uint64_t from, to; /* what it asked: when to start and to stop, SPOOL_NEVER: not (any more) */
+} capture = {.lock = PTHREAD_MUTEX_INITIALIZER, .from = SPOOL_NEVER, .to = SPOOL_NEVER};
 
 /* Enables or disables CUPTI's kinds, which takes some time: records that CUPTI writes meanwhile are kept. The caller
  * holds the lock. */
@@ -292,12 +299,76 @@ void capture_atfork_child(void)
     pthread_mutex_init(&capture.lock, NULL);
     capture.over = capture.on = capture.recorded = capture.begun = capture.refused = capture.cupti_ready =
         capture.cupti_on = false;
+    capture.request = 0;
+    capture.from = capture.to = SPOOL_NEVER;
     memset(seen, 0, sizeof(seen));
 }
 
 void capture_ask(bool on)
 {
     change_open(on ? OPEN_ONE : OPEN_NONE, clock_now(), on ? "gputrace_start" : "gputrace_stop");
+    if (on && !fork_unannounced())
+        capture_wake();
+}
+
+/* --- requests from outside --- */
+
+static void futex(uint32_t *word, int operation, uint32_t value, const struct timespec *limit)
+{
+    syscall(SYS_futex, word, operation, value, limit, NULL, 0);
+}
+
+bool capture_is_asked(void)
+{
+    return __atomic_load_n(&spool_control(spool_file_header())->asked, __ATOMIC_ACQUIRE) != capture.request;
+}
+
+uint64_t capture_follow_requests(void)
+{
+    struct spool_control *control = spool_control(spool_file_header());
+    bool asked = capture_is_asked();
+    if (asked) {
+        capture.request = __atomic_load_n(&control->asked, __ATOMIC_ACQUIRE);
+        capture.from = control->record_from;
+        capture.to = control->record_to ? control->record_to : SPOOL_NEVER;
+        if (capture.from == SPOOL_NEVER)
+            capture.to = 0;
+    }
+    uint64_t now = clock_now();
+    if (capture.from <= now) {
+        capture.from = SPOOL_NEVER;
+        change_open(OPEN_ONE, now, "gputrace start");
+    }
+    if (capture.to <= now) {
+        capture.to = SPOOL_NEVER;
+        change_open(OPEN_NONE, now, "gputrace stop");
+    }
+    if (asked) {
+        __atomic_store_n(&control->answered, capture.request, __ATOMIC_RELEASE);
+        futex(&control->answered, FUTEX_WAKE, INT_MAX, NULL);
+    }
+    uint64_t next = capture.from < capture.to ? capture.from : capture.to;
+    return next == SPOOL_NEVER ? SPOOL_NEVER : next > now ? next - now : 0;
+}
+
+bool capture_sleep(uint64_t ns, const bool *unless)
+{
+    uint32_t *woken = &spool_control(spool_file_header())->woken, before = __atomic_load_n(woken, __ATOMIC_ACQUIRE);
+    pthread_mutex_lock(&capture.lock);
+    bool idle = capture.range == RANGE_API && !capture.on && !capture.cupti_on;
+    pthread_mutex_unlock(&capture.lock);
+    if (!idle || capture_is_asked() || __atomic_load_n(unless, __ATOMIC_ACQUIRE))
+        return false;
+    struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    futex(woken, FUTEX_WAIT, before, &limit);
+    return true;
+}
+
+void capture_wake(void)
+{
+    uint32_t *woken = &spool_control(spool_file_header())->woken;
+    __atomic_add_fetch(woken, 1, __ATOMIC_RELEASE);
+    futex(woken, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 uint64_t capture_follow_clock(void)

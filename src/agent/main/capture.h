@@ -26,6 +26,20 @@ bool capture_hears_nvtx(void);
 /* Turns recording on or off for the program (gputrace.h). */
 void capture_ask(bool on);
 
+/* Whether `gputrace start` or `gputrace stop` has asked for something that was not followed yet. */
+bool capture_is_asked(void);
+
+/* Does what `gputrace start` and `gputrace stop` ask (spool.h). Returns the time (ns) until the next call is due,
+ * UINT64_MAX for never. For the service thread. */
+uint64_t capture_follow_requests(void);
+
+/* Waits until recording is asked for, for at most NS. Returns false at once if recording is on or may be turned on by
+ * something else, or *UNLESS is set. For the service thread, which has nothing to do meanwhile. */
+bool capture_sleep(uint64_t ns, const bool *unless);
+
+/* Ends capture_sleep(). */
+void capture_wake(void);
+
 /* Turns recording on or off as the time interval and the clock say. Returns the time (ns) until the next call is due,
  * UINT64_MAX for never. The service thread calls this, and so does a forked child with a spool of its own, whose spool
  * thereby records whether recording is on. */

@@ -35,6 +35,8 @@
 #define NAMES_SOON_NS (100 * NS_PER_US)
 #define NAMES_LATEST_NS (10 * NS_PER_MS)
 #define DRIVER_DEVICES "/dev/nvidia"
+/* How long the thread sleeps at most until recording is asked for. It looks whether the spool is still there then. */
+#define SLEEP_NS NS_PER_S
 
 static struct {
     uint64_t interval;
@@ -86,11 +88,11 @@ static bool may_switch(void)
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* Waits NS. Meanwhile reads names and refills the budget for callbacks of first launches. */
+/* Waits NS, or until something is asked. Meanwhile reads names and refills the budget for callbacks of first launches. */
 static void gather_names(uint64_t ns)
 {
     uint64_t begun = clock_monotonic();
-    for (uint64_t passed = 0; passed < ns && !__atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
+    for (uint64_t passed = 0; passed < ns && !__atomic_load_n(&service.ending, __ATOMIC_ACQUIRE) && !capture_is_asked();
          passed = clock_monotonic() - begun) {
         bool due = name_capture_wait(least(service.names_every, ns - passed));
         pthread_mutex_lock(&service.working);
@@ -108,8 +110,9 @@ static void *serve(void *unused)
     (void)unused;
     thread_become_ours("gputrace", spool_file_header());
     for (;;) {
-        uint64_t until_due = capture_follow_clock();
-        gather_names(least(until_due, service.interval));
+        uint64_t until_due = least(capture_follow_clock(), capture_follow_requests());
+        if (!capture_sleep(least(until_due, SLEEP_NS), &service.ending))
+            gather_names(least(until_due, service.interval));
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
@@ -182,6 +185,7 @@ void service_finish(void)
         uint64_t end = clock_monotonic() + FINISH_WAIT_NS;
         __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
         name_capture_request(); /* wakes the thread */
+        capture_wake();
         while (sem_trywait(&service.asked_pools) != 0 && clock_monotonic() < end)
             nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
     }

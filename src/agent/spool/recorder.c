@@ -51,7 +51,10 @@ bool recorder_has_process(void)
 
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
+    struct spool_control *control = spool_control(spool_file_header());
     __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->switched, time, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->recording, on ? SPOOL_RECORDING : SPOOL_PAUSED, __ATOMIC_RELEASE);
     record_write_text(SPOOL_RECORD_CAPTURE, capture, time, text_of(reason), .head.flags = on);
 }
 

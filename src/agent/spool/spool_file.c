@@ -170,7 +170,8 @@ static struct spool_header *map_header(const char *directory)
     int lock = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (spool_lock_take(lock >= 0 ? lock : file.descriptor.fd) != 0)
         verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
-    struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
+    struct spool_header *header =
+        map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header) + sizeof(struct spool_control)));
     int failure = errno;
     /* Maps the header by the locked open file description, so that the lock stays as long as the mapping. */
     void *again = MAP_FAILED;

@@ -113,6 +113,8 @@ static void put_range(const struct conversion *conversion, struct buffer *text, 
     } else if (!is_nvtx(range)) {
         buffer_text(text, is_profiler(range) ? "cudaProfilerStart" : "gputrace_start");
         buffer_text(text, outside ? " was called only " : " was never called");
+        if (!is_profiler(range) && !outside)
+            buffer_text(text, ", and nobody typed 'gputrace start'");
     } else {
         buffer_format(text, "%s NVTX range '%.*s' was opened", outside ? "the" : "no",
                       (int)(at ? (size_t)(at - name) : strlen(name)), name);
