@@ -235,7 +235,7 @@ static int take_at(void *field, const char *value)
     bool seconds = !minutes &&
                    sscanf(value, "%2d:%2d:%2d%n", &when.tm_hour, &when.tm_min, &when.tm_sec, &length) == 3 &&
                    !value[length];
-    if ((!minutes && !seconds) || when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59)
+    if ((!minutes && !seconds) || strchr(value, '-') || when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59)
         return error("--at: '%s' is not a time: use +2s, 12:30 or 12:30:00", value), OPTIONS_ERROR;
     when.tm_isdst = -1;
     time_t then = mktime(&when);
@@ -250,8 +250,7 @@ static int take_at(void *field, const char *value)
      .offset = offsetof(struct control_options, spool_parent), \
      .help = "look for runs in DIR instead of $TMPDIR or /tmp"}
 
-static const struct option_row ps_rows[] = {ROW_SPOOL_DIR, {.word = NULL}};
-static const struct option_row stop_rows[] = {ROW_SPOOL_DIR, {.word = NULL}};
+static const struct option_row ps_and_stop_rows[] = {ROW_SPOOL_DIR, {.word = NULL}};
 static const struct option_row start_rows[] = {
     {.word = "duration",
      .argument = "TIME",
@@ -308,7 +307,7 @@ const struct command command_ps = {
     .examples = "  gputrace ps\n"
                 "  gputrace ps --spool-dir=/scratch\n"
                 "  gputrace ps --spool-dir /dev/shm\n",
-    .options = ps_rows,
+    .options = ps_and_stop_rows,
     .run = ps_command,
 };
 const struct command command_start = {
@@ -328,6 +327,6 @@ const struct command command_stop = {
     .examples = "  gputrace stop all\n"
                 "  gputrace stop 4711\n"
                 "  gputrace stop --spool-dir=/scratch all\n",
-    .options = stop_rows,
+    .options = ps_and_stop_rows,
     .run = stop_command,
 };

@@ -177,16 +177,27 @@ unsigned run_directory_writers(const struct run_directory *directory)
     return count;
 }
 
+/* Opens NAME in PARENT if it is a run directory of this user. Returns its descriptor, or -1. */
+static int open_own(int parent, const char *name, struct stat *status)
+{
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
+        return -1;
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && fstat(folder, status) == 0 && status->st_uid == geteuid())
+        return folder;
+    if (folder >= 0)
+        close(folder);
+    return -1;
+}
+
 /* Returns whether NAME is a run directory of this user that no launcher holds. BYTES: their size on the disk. */
 static bool left_over(int parent, const char *name, uint64_t *bytes)
 {
-    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
-        return false;
-    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    int folder = open_own(parent, name, &status);
     if (folder < 0)
         return false;
-    struct stat status;
-    bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
+    bool free = flock(folder, LOCK_EX | LOCK_NB) == 0 &&
                 (has_ours(folder) || !just_made(&status)); /* another rank may have just made it */
     *bytes = 0;
     DIR *files = free ? run_directory_files(folder) : NULL;
@@ -221,25 +232,15 @@ struct leftovers run_directory_leftovers(const char *parent, void (*each)(void *
     return found;
 }
 
-/* Opens the run directory NAME in PARENT, if it is one of this user's. Returns its files, or NULL. */
-static DIR *own_directory(int parent, const char *name)
-{
-    struct stat status;
-    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
-        return NULL;
-    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool ours = folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid();
-    DIR *files = ours ? fdopendir(folder) : NULL;
-    if (folder >= 0 && !files)
-        close(folder);
-    return files;
-}
-
 void run_directory_spools(const char *parent, void (*each)(void *, int), void *context)
 {
     DIR *names = opendir(parent);
     for (struct dirent *entry; names && (entry = readdir(names));) {
-        DIR *files = own_directory(dirfd(names), entry->d_name);
+        struct stat status;
+        int folder = open_own(dirfd(names), entry->d_name, &status);
+        DIR *files = folder >= 0 ? run_directory_files(folder) : NULL;
+        if (folder >= 0)
+            close(folder);
         for (struct dirent *file; files && (file = readdir(files));) {
             int fd = text_ends_with(file->d_name, SPOOL_SUFFIX)
                          ? openat(dirfd(files), file->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)

@@ -139,6 +139,8 @@ all_threads_stopped() {
     assert_output --partial "'x1' is neither a pid nor 'all'"
     run -2 "$gputrace" start all --at=25:00
     assert_output "gputrace: --at: '25:00' is not a time: use +2s, 12:30 or 12:30:00"
+    run -2 "$gputrace" start all --at=12:-5
+    assert_output --partial "'12:-5' is not a time"
     run -2 "$gputrace" ps 12
     assert_output --partial "'ps' takes no argument"
     start_run 1 --capture-range=api
